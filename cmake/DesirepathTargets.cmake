@@ -1,0 +1,46 @@
+# How every target of the project is compiled, and the one way to declare a module.
+
+add_library(desirepath_warnings INTERFACE)
+target_compile_options(desirepath_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Wundef
+  # g++ 12 is wrong about these in inlined standard containers, Eigen and its own AVX-512 headers; clang and
+  # the sanitizers watch for the real ones.
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow> $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
+  $<$<BOOL:${DESIREPATH_WERROR}>:-Werror>)
+
+# -march stays private: a consumer built without it must lay Eigen's matrices out the same way, which
+# EIGEN_MAX_ALIGN_BYTES=64 (public, on core) guarantees.
+add_library(desirepath_machine INTERFACE)
+if(DESIREPATH_ARCH)
+  target_compile_options(desirepath_machine INTERFACE -march=${DESIREPATH_ARCH})
+endif()
+
+if(DESIREPATH_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+elseif(DESIREPATH_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+endif()
+if(DESIREPATH_COVERAGE)
+  add_compile_options(--coverage)
+  add_link_options(--coverage)
+endif()
+
+# desirepath_module(NAME SOURCES a.cpp ... PUBLIC deps... PRIVATE deps...)
+function(desirepath_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(desirepath_${name} STATIC ${ARG_SOURCES})
+  add_library(desirepath::${name} ALIAS desirepath_${name})
+  set_target_properties(desirepath_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(desirepath_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(desirepath_${name} PUBLIC cxx_std_20)
+  target_link_libraries(desirepath_${name}
+    PUBLIC ${ARG_PUBLIC}
+    PRIVATE $<BUILD_INTERFACE:desirepath_warnings> $<BUILD_INTERFACE:desirepath_machine> ${ARG_PRIVATE})
+  set_property(GLOBAL APPEND PROPERTY DESIREPATH_MODULES desirepath_${name})
+endfunction()

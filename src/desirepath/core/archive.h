@@ -1,0 +1,143 @@
+// The one file format of the program: cohorts, models and checkpoints.
+//
+// The safetensors container: 8-byte little-endian header length, JSON header, raw little-endian arrays. Any
+// safetensors reader opens it. Metadata carries the kind of file, the format version and a digest of every byte.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "desirepath/core/atomic_file.h"
+
+namespace desirepath::inline core {
+
+/// Raised when what is written can no longer be understood by older programs; every past version stays readable.
+inline constexpr int archive_format_version = 1;
+
+/// Element types, by their safetensors names.
+enum class ElementType { F64, I64, I32, U8 };
+
+template <class T>
+constexpr ElementType element_type_of();
+template <>
+constexpr ElementType element_type_of<double>() {
+  return ElementType::F64;
+}
+template <>
+constexpr ElementType element_type_of<std::int64_t>() {
+  return ElementType::I64;
+}
+template <>
+constexpr ElementType element_type_of<std::int32_t>() {
+  return ElementType::I32;
+}
+template <>
+constexpr ElementType element_type_of<std::uint8_t>() {
+  return ElementType::U8;
+}
+
+class ArchiveWriter {
+ public:
+  /// kind: "cohort", "model", "checkpoint".
+  explicit ArchiveWriter(std::string kind);
+
+  void set(const std::string& key, std::string value) { metadata_[key] = std::move(value); }
+  /// The values are not copied: they must live until write() or bytes().
+  template <class T>
+  void add(const std::string& name, std::span<const T> values, std::vector<std::int64_t> shape) {
+    add_array(name, element_type_of<T>(), std::as_bytes(values), std::move(shape));
+  }
+  template <class T>
+  void add(const std::string& name, const std::vector<T>& values) {
+    add(name, std::span<const T>(values), {static_cast<std::int64_t>(values.size())});
+  }
+  /// Texts as two arrays, NAME.bytes and NAME.offsets; these are copied.
+  void add_texts(const std::string& name, std::span<const std::string> texts);
+
+  void write(const std::filesystem::path& path, Overwrite overwrite) const;
+  std::vector<std::byte> bytes() const;
+
+ private:
+  struct Array {
+    std::string name;
+    ElementType type;
+    std::span<const std::byte> bytes;
+    std::vector<std::int64_t> shape;
+  };
+  void add_array(const std::string& name, ElementType type, std::span<const std::byte> bytes,
+                 std::vector<std::int64_t> shape);
+  std::string header(std::vector<const Array*>& order) const;
+
+  std::map<std::string, std::string> metadata_;
+  std::vector<Array> arrays_;
+  std::vector<std::unique_ptr<std::vector<std::int64_t>>> owned_offsets_;
+  std::vector<std::unique_ptr<std::vector<std::uint8_t>>> owned_bytes_;
+};
+
+/// A whole archive in memory, checked: structure, version, digest. Throws ModelFileError with the reason.
+class ArchiveReader {
+ public:
+  static ArchiveReader open(const std::filesystem::path& path);
+  static ArchiveReader from_bytes(std::vector<std::byte> bytes, std::string name);
+  /// Whether a file begins like an archive; false when it cannot be read.
+  static bool looks_like_archive(const std::filesystem::path& path);
+
+  const std::string& name() const { return name_; }
+  const std::string& kind() const { return metadata("kind"); }
+  /// Throws when it is of another kind.
+  void require_kind(std::string_view kind) const;
+  bool has_metadata(const std::string& key) const { return metadata_.contains(key); }
+  const std::string& metadata(const std::string& key) const;
+  const std::map<std::string, std::string>& all_metadata() const { return metadata_; }
+
+  struct ArrayInfo {
+    ElementType type;
+    std::vector<std::int64_t> shape;
+    std::size_t begin = 0;  // bytes, from the start of the data
+    std::size_t end = 0;
+  };
+  const std::map<std::string, ArrayInfo>& arrays() const { return arrays_; }
+  bool has(const std::string& name) const { return arrays_.contains(name); }
+  const std::vector<std::int64_t>& shape(const std::string& name) const { return info(name).shape; }
+  std::int64_t byte_count() const { return static_cast<std::int64_t>(bytes_.size()); }
+
+  /// A copy of an array's values; throws when it is missing or of another type.
+  template <class T>
+  std::vector<T> read(const std::string& name) const {
+    const ArrayInfo& array = typed(name, element_type_of<T>());
+    std::vector<T> values((array.end - array.begin) / sizeof(T));
+    copy_to(array, values.data());
+    return values;
+  }
+  /// The same, and the shape must be this one.
+  template <class T>
+  std::vector<T> read(const std::string& name, const std::vector<std::int64_t>& expected_shape) const {
+    require_shape(name, expected_shape);
+    return read<T>(name);
+  }
+  std::vector<std::string> read_texts(const std::string& name) const;
+
+  [[noreturn]] void refuse(const std::string& reason) const;
+
+ private:
+  ArchiveReader(std::vector<std::byte> bytes, std::string name);
+  const ArrayInfo& info(const std::string& name) const;
+  const ArrayInfo& typed(const std::string& name, ElementType type) const;
+  void require_shape(const std::string& name, const std::vector<std::int64_t>& expected) const;
+  void copy_to(const ArrayInfo& array, void* target) const;
+
+  std::vector<std::byte> bytes_;
+  std::string name_;
+  std::size_t data_begin_ = 0;
+  std::map<std::string, std::string> metadata_;
+  std::map<std::string, ArrayInfo> arrays_;
+};
+
+}  // namespace desirepath::inline core

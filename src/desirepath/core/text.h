@@ -1,0 +1,39 @@
+// Text as people read it: counts with separators, numbers with the digits they deserve, lists.
+#pragma once
+
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace desirepath::inline core {
+
+/// All arguments written one after the other.
+template <class... Parts>
+std::string concat(const Parts&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  return text.str();
+}
+
+/// 1234567 -> "1,234,567".
+std::string with_separators(std::int64_t count);
+/// "1 student", "2,000 students".
+std::string counted(std::int64_t count, std::string_view one, std::string_view many);
+/// Fixed number of decimals; "-0.00" never.
+std::string fixed(double value, int decimals);
+/// Shortest text that reads back as the same double.
+std::string shortest(double value);
+/// "3.2 GiB".
+std::string as_bytes_text(double bytes);
+/// "1 min 20 s", "0.4 s".
+std::string as_duration(double seconds);
+
+std::string lower_case(std::string_view text);
+std::string_view trimmed(std::string_view text);
+std::vector<std::string> split(std::string_view text, char separator);
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+bool is_valid_utf8(std::string_view text);
+
+}  // namespace desirepath::inline core

@@ -1,0 +1,141 @@
+#include "desirepath/core/archive.h"
+
+#include <fstream>
+
+#include "support/support.h"
+
+#include "desirepath/core/error.h"
+
+namespace desirepath {
+namespace {
+
+using test::message_of;
+
+std::vector<std::byte> small_archive() {
+  static const std::vector<double> reals = {1.5, -2, 0};
+  static const std::vector<std::int32_t> wholes = {1, 2, 3, 4, 5, 6};
+  static const std::vector<std::uint8_t> flags = {1, 0, 1};
+  ArchiveWriter writer("model");
+  writer.set("note", "quotes \" and ünïcode");
+  writer.add("reals", reals);
+  writer.add<std::int32_t>("wholes", wholes, {2, 3});
+  writer.add("flags", flags);
+  writer.add_texts("names", std::vector<std::string>{"", "CS 101", "Ästhetik"});
+  return writer.bytes();
+}
+
+ArchiveReader reopened(std::vector<std::byte> bytes) {
+  return ArchiveReader::from_bytes(std::move(bytes), "file");
+}
+
+TEST(Archive, GivesBackWhatWasWritten) {
+  const ArchiveReader reader = reopened(small_archive());
+  EXPECT_EQ(reader.kind(), "model");
+  EXPECT_EQ(reader.metadata("note"), "quotes \" and ünïcode");
+  EXPECT_EQ(reader.read<double>("reals"), (std::vector<double>{1.5, -2, 0}));
+  EXPECT_EQ(reader.read<std::int32_t>("wholes", {2, 3}), (std::vector<std::int32_t>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(reader.read<std::uint8_t>("flags"), (std::vector<std::uint8_t>{1, 0, 1}));
+  EXPECT_EQ(reader.read_texts("names"), (std::vector<std::string>{"", "CS 101", "Ästhetik"}));
+}
+
+TEST(Archive, IsASafetensorsFile) {
+  // The layout, read with nothing but the format's definition: length, JSON, contiguous aligned arrays.
+  const std::vector<std::byte> bytes = small_archive();
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), 8);
+  const auto header = nlohmann::json::parse(reinterpret_cast<const char*>(bytes.data()) + 8,
+                                            reinterpret_cast<const char*>(bytes.data()) + 8 + length);
+  const auto& entry = header["reals"];
+  EXPECT_EQ(entry["dtype"], "F64");
+  const auto begin = entry["data_offsets"][0].get<std::size_t>();
+  EXPECT_EQ((8 + length + begin) % 8, 0U);
+  double first = 0;
+  std::memcpy(&first, bytes.data() + 8 + length + begin, 8);
+  EXPECT_EQ(first, 1.5);
+  for (const auto& [key, value] : header["__metadata__"].items())
+    EXPECT_TRUE(value.is_string()) << key;
+}
+
+TEST(Archive, RefusesATruncationAtEveryByte) {
+  const std::vector<std::byte> whole = small_archive();
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    EXPECT_THROW(reopened(std::move(cut)), ModelFileError) << size;
+  }
+}
+
+TEST(Archive, RefusesEveryFlippedBit) {
+  const std::vector<std::byte> whole = small_archive();
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::vector<std::byte> flipped = whole;
+      flipped[at] ^= std::byte(1 << bit);
+      EXPECT_THROW(reopened(std::move(flipped)), ModelFileError) << at << "." << bit;
+    }
+  }
+}
+
+TEST(Archive, RefusesBytesAfterTheEnd) {
+  std::vector<std::byte> longer = small_archive();
+  longer.push_back(std::byte{0});
+  EXPECT_THROW(reopened(std::move(longer)), ModelFileError);
+}
+
+std::vector<std::byte> with_header(const std::string& header) {
+  std::vector<std::byte> bytes(8 + header.size());
+  const std::uint64_t length = header.size();
+  std::memcpy(bytes.data(), &length, 8);
+  std::memcpy(bytes.data() + 8, header.data(), header.size());
+  return bytes;
+}
+
+TEST(Archive, SaysWhyItRefuses) {
+  std::vector<std::byte> huge(64, std::byte{0xFF});
+  EXPECT_EQ(message_of<ModelFileError>([&] { reopened(huge); }), "file: not a desirepath file (no header)");
+  EXPECT_EQ(message_of<ModelFileError>([] { reopened(with_header("[1,2]")); }),
+            "file: not a desirepath file (the header is not JSON)");
+  EXPECT_EQ(message_of<ModelFileError>([] { reopened(with_header(R"({"__metadata__":{"format":"pt"}})")); }),
+            "file: not a desirepath file");
+  EXPECT_EQ(message_of<ModelFileError>(
+                [] { reopened(with_header(R"({"__metadata__":{"format":"desirepath","format_version":"7"}})")); }),
+            "file: written by a newer desirepath (format 7, this one reads up to 1); update to read it");
+  const ArchiveReader reader = reopened(small_archive());
+  EXPECT_EQ(message_of<ModelFileError>([&] { reader.require_kind("cohort"); }),
+            "file: this is a model file, a cohort is needed");
+  EXPECT_EQ(message_of<ModelFileError>([&] { reader.read<double>("none"); }), "file: damaged: no array 'none'");
+  EXPECT_EQ(message_of<ModelFileError>([&] { reader.read<double>("flags"); }),
+            "file: damaged: array 'flags' is not of type F64");
+}
+
+TEST(Archive, RefusesShapesThatOverflow) {
+  const std::string header = R"({"__metadata__":{"format":"desirepath","format_version":"1"},)"
+                             R"("a":{"dtype":"F64","shape":[4294967296,4294967296,4294967296],"data_offsets":[0,0]}})";
+  EXPECT_THROW(reopened(with_header(header)), ModelFileError);
+}
+
+TEST(Archive, TellsItselfFromATable) {
+  const test::TemporaryFolder folder;
+  ArchiveWriter("cohort").write(folder / "a.cohort", Overwrite::refuse);
+  std::ofstream(folder / "b.csv") << "student,period,course\n1,1,A\n";
+  EXPECT_TRUE(ArchiveReader::looks_like_archive(folder / "a.cohort"));
+  EXPECT_FALSE(ArchiveReader::looks_like_archive(folder / "b.csv"));
+  EXPECT_FALSE(ArchiveReader::looks_like_archive(folder / "missing"));
+}
+
+TEST(ArchiveProperty, RoundTrip) {
+  test::expect_property("any arrays and texts come back",
+                        [](const std::vector<double>& reals, const std::vector<std::string>& texts,
+                           const std::vector<std::uint8_t>& bytes) {
+                          ArchiveWriter writer("cohort");
+                          writer.add("reals", reals);
+                          writer.add_texts("texts", texts);
+                          writer.add("bytes", bytes);
+                          const ArchiveReader reader = reopened(writer.bytes());
+                          RC_ASSERT(reader.read<double>("reals") == reals);
+                          RC_ASSERT(reader.read_texts("texts") == texts);
+                          RC_ASSERT(reader.read<std::uint8_t>("bytes") == bytes);
+                        });
+}
+
+}  // namespace
+}  // namespace desirepath
