@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 namespace desirepath::inline core {
 
@@ -86,6 +87,19 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
     text += parts[i];
   }
   return text;
+}
+
+bool is_ascii(std::string_view text) {
+  std::size_t i = 0;
+  for (; i + 8 <= text.size(); i += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + i, 8);
+    if ((word & 0x8080808080808080U) != 0) return false;
+  }
+  for (; i < text.size(); ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0x80) != 0) return false;
+  }
+  return true;
 }
 
 bool is_valid_utf8(std::string_view text) {

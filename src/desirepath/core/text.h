@@ -34,6 +34,7 @@ std::string lower_case(std::string_view text);
 std::string_view trimmed(std::string_view text);
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
+bool is_ascii(std::string_view text);
 bool is_valid_utf8(std::string_view text);
 
 }  // namespace desirepath::inline core

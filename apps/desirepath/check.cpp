@@ -1,0 +1,56 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+#include "preparation_output.h"
+#include "program.h"
+#include "raw_table.h"
+
+namespace desirepath::app {
+
+void add_check(Program& program) {
+  Verb& verb = program.add({"check",
+                            "what is in the file, what would be rejected and why; writes nothing",
+                            {"desirepath check enrollments.csv", "desirepath check 'terms/*.csv.gz' --map student=EMPLID --json"}});
+  auto sources = std::make_shared<std::vector<std::string>>();
+  verb.app->add_option("SOURCE", *sources, "CSV, TSV, gz, zst, Parquet or DuckDB files, or patterns")->required();
+  auto table = add_raw_table_options(*verb.app);
+  verb.run = [&verb, sources, table] {
+    TableOptions options = table->to_options(10, *verb.console);
+    const double bound = options.max_bad;
+    options.max_bad = 1;  // a check looks at everything
+    PrepareReport report;
+    std::string failure;
+    std::optional<Prepared> prepared;
+    try {
+      prepared = prepare_cohort(*sources, options, verb.console->progress_sink(), &report);
+    } catch (const InputError& error) {
+      if (report.sources.empty()) throw;
+      failure = error.what();
+    }
+    verb.console->end_progress();
+    const double bad = static_cast<double>(report.rows_rejected()) / static_cast<double>(std::max<std::int64_t>(1, report.rows_in));
+    if (failure.empty() && bad > bound) {
+      failure = concat(fixed(100 * bad, 1), " % of the rows are bad, over --max-bad ", fixed(100 * bound, 1), " %");
+    }
+    if (verb.console->json) {
+      auto json = preparation_json(report, prepared ? &prepared->cohort : nullptr);
+      json["usable"] = failure.empty();
+      if (!failure.empty()) json["reason"] = failure;
+      verb.console->print_json("check", json);
+    } else {
+      print_preparation(report, std::cout);
+      if (failure.empty()) {
+        const Schema& schema = prepared->cohort.schema();
+        std::cout << "\nready to prepare: " << counted(prepared->cohort.student_count(), "student", "students") << ", "
+                  << counted(schema.course_count(), "course", "courses") << ", "
+                  << counted(schema.period_count(), "period", "periods") << '\n';
+      }
+    }
+    if (!failure.empty()) throw InputError(failure);
+  };
+}
+
+}  // namespace desirepath::app

@@ -1,0 +1,83 @@
+#include "console.h"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "desirepath/core/text.h"
+
+namespace desirepath::app {
+
+namespace {
+using Clock = std::chrono::steady_clock;
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+}  // namespace
+
+int Console::thread_count() const {
+  if (threads > 0) return threads;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void Console::say(const std::string& line) const {
+  if (!quiet) std::cerr << line << '\n';
+}
+
+void Console::warn(const std::string& line) const { std::cerr << "desirepath: warning: " << line << '\n'; }
+
+void Console::print_json(const std::string& verb, nlohmann::ordered_json object) const {
+  nlohmann::ordered_json whole;
+  whole["schema"] = "desirepath/" + verb + "/1";
+  whole.update(object);
+  std::cout << whole.dump(2) << '\n';
+}
+
+ProgressSink Console::progress_sink() {
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  const bool as_json = progress == "json";
+  if (progress == "off" || (!as_json && (quiet || !terminal))) return {};
+  return [this, as_json](const ProgressEvent& event) {
+    const auto now = Clock::now();
+    if (event.phase != phase_) {
+      phase_ = event.phase;
+      phase_started_ = now;
+      last_shown_ = {};
+    }
+    if (as_json) {
+      nlohmann::ordered_json line;
+      line["phase"] = event.phase;
+      line["fraction"] = event.fraction;
+      line["seconds"] = seconds_between(phase_started_, now);
+      if (event.iteration >= 0) line["iteration"] = event.iteration;
+      if (std::isfinite(event.objective)) line["objective"] = event.objective;
+      if (std::isfinite(event.change)) line["change"] = event.change;
+      std::cerr << line.dump() << '\n';
+      return;
+    }
+    if (seconds_between(last_shown_, now) < 0.1 && event.fraction < 1) return;
+    last_shown_ = now;
+    constexpr int width = 24;
+    const int done = static_cast<int>(std::lround(width * std::min(1.0, event.fraction)));
+    const double elapsed = seconds_between(phase_started_, now);
+    std::string line = concat("\r\033[K", event.phase, " [", std::string(static_cast<std::size_t>(done), '#'),
+                              std::string(static_cast<std::size_t>(width - done), '.'), "] ", fixed(100 * event.fraction, 0), " %");
+    if (event.iteration >= 0) line += concat("  iteration ", event.iteration);
+    if (std::isfinite(event.objective)) line += concat("  objective ", fixed(event.objective, 5));
+    if (event.fraction > 0.02 && event.fraction < 1) {
+      line += concat("  ", as_duration(elapsed * (1 - event.fraction) / event.fraction), " left");
+    }
+    std::cerr << line << std::flush;
+    line_open_ = true;
+  };
+}
+
+void Console::end_progress() {
+  if (line_open_) std::cerr << "\r\033[K" << std::flush;
+  line_open_ = false;
+}
+
+}  // namespace desirepath::app

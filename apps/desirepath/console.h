@@ -1,0 +1,42 @@
+// Where output goes: data on stdout, everything else on stderr; progress on a terminal or as JSON lines.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "desirepath/core/progress.h"
+#include "desirepath/core/table.h"
+
+namespace desirepath::app {
+
+/// Set by the options every verb has.
+struct Console {
+  bool json = false;
+  bool csv = false;
+  bool quiet = false;
+  bool force = false;
+  std::string progress = "auto";  // auto, json, off
+  std::uint64_t seed = 1;
+  int threads = 0;  // 0: all cores
+
+  int thread_count() const;
+  /// A line for people on stderr; nothing with --quiet.
+  void say(const std::string& line) const;
+  void warn(const std::string& line) const;
+  /// One object with a `schema` field on stdout.
+  void print_json(const std::string& verb, nlohmann::ordered_json object) const;
+  /// A sink for the library; empty when nobody would see it.
+  ProgressSink progress_sink();
+  /// Wipes a progress line that is still on the terminal.
+  void end_progress();
+
+ private:
+  std::chrono::steady_clock::time_point phase_started_;
+  std::string phase_;
+  std::chrono::steady_clock::time_point last_shown_;
+  bool line_open_ = false;
+};
+
+}  // namespace desirepath::app

@@ -1,0 +1,78 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/archive.h"
+#include "desirepath/core/text.h"
+#include "desirepath/transcripts/cohort.h"
+#include "program.h"
+
+namespace desirepath::app {
+
+namespace {
+
+nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
+  nlohmann::ordered_json json;
+  json["kind"] = archive.kind();
+  json["format_version"] = std::stoi(archive.metadata("format_version"));
+  json["program_version"] = archive.metadata("program_version");
+  json["bytes"] = archive.byte_count();
+  json["digest"] = archive.metadata("digest");
+  if (archive.kind() == "cohort") {
+    const Cohort cohort = Cohort::load(archive);
+    json["students"] = cohort.student_count();
+    json["courses"] = cohort.schema().course_count();
+    json["periods"] = cohort.schema().periods();
+    json["enrollments"] = cohort.enrollments().one_count();
+    json["calendar"] = cohort.has_calendar();
+    json["left"] = cohort.has_left_students();
+    json["attributes"] = nlohmann::ordered_json::array();
+    for (const Attribute& attribute : cohort.attributes()) {
+      json["attributes"].push_back({{"name", attribute.name}, {"values", attribute.values.size()}});
+    }
+    json["fingerprint"] = cohort.fingerprint();
+    json["made_by"] = nlohmann::ordered_json::parse(cohort.provenance(), nullptr, false);
+  }
+  return json;
+}
+
+void print_nested(const nlohmann::ordered_json& json, const std::string& indent) {
+  for (const auto& [key, value] : json.items()) {
+    if (value.is_object()) {
+      std::cout << indent << key << ":\n";
+      print_nested(value, indent + "  ");
+    } else if (value.is_array() && !value.empty() && value.front().is_object()) {
+      std::cout << indent << key << ":\n";
+      for (const auto& element : value) {
+        std::string line;
+        for (const auto& [name, cell] : element.items()) {
+          line += concat(line.empty() ? "" : ", ", name, " ", cell.is_string() ? cell.get<std::string>() : cell.dump());
+        }
+        std::cout << indent << "  " << line << '\n';
+      }
+    } else {
+      std::cout << indent << key << ": " << (value.is_string() ? value.get<std::string>() : value.dump()) << '\n';
+    }
+  }
+}
+
+}  // namespace
+
+void add_inspect(Program& program) {
+  Verb& verb = program.add({"inspect",
+                            "what a cohort, model or checkpoint file holds",
+                            {"desirepath inspect all.cohort", "desirepath inspect all.cohort --json"}});
+  auto file = std::make_shared<std::string>();
+  verb.app->add_option("FILE", *file, "a file this program wrote")->required();
+  verb.run = [&verb, file] {
+    const ArchiveReader archive = ArchiveReader::open(*file);
+    const auto json = describe_archive(archive);
+    if (verb.console->json) {
+      verb.console->print_json("inspect", json);
+    } else {
+      print_nested(json, "");
+    }
+  };
+}
+
+}  // namespace desirepath::app

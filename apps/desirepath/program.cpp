@@ -1,0 +1,127 @@
+#include "program.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <new>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/nearest_name.h"
+#include "desirepath/core/text.h"
+#include "desirepath/core/version.h"
+
+namespace desirepath::app {
+
+namespace {
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+}  // namespace
+
+Program::Program() : app_("desirepath: the paths students really take") {
+  app_.set_version_flag("--version", std::string("desirepath ") + version);
+  app_.set_help_flag("--help", "this text");
+  app_.require_subcommand(0, 1);
+  app_.footer(
+      "Start with 'desirepath demo', or with your own file: 'desirepath check enrollments.csv'.\n"
+      "Every command has --help with examples.\n\n"
+      "Exit codes: 0 done; 1 failure; 2 usage; 3 bad input data; 4 a required quality missed;\n"
+      "5 refused for privacy; 6 disk or I/O; 130 interrupted.");
+}
+
+Verb& Program::add(const VerbDescription& description) {
+  verbs_.push_back(std::make_unique<Verb>());
+  Verb& verb = *verbs_.back();
+  verb.console = &console_;
+  verb.app = app_.add_subcommand(description.name, description.summary);
+  verb.app->set_help_flag("--help", "this text");
+  verb.app->allow_extras();  // they are answered by parse(), with the nearest name
+  std::string footer = "Examples:";
+  for (const std::string& example : description.examples) footer += "\n  " + example;
+  verb.app->footer(footer);
+  const std::string group = "Everywhere";
+  verb.app->add_flag("--json", console_.json, "one JSON object on stdout, nothing else")->group(group);
+  if (description.prints_table) verb.app->add_flag("--csv", console_.csv, "the table as CSV on stdout")->group(group);
+  verb.app->add_option("--seed", console_.seed, "same input, options and seed: same bytes")->capture_default_str()->group(group);
+  verb.app->add_option("--threads", console_.threads, "threads (0: all cores); results do not depend on it")
+      ->check(CLI::Range(0, 1024))->capture_default_str()->group(group);
+  verb.app->add_flag("--quiet", console_.quiet, "say nothing but warnings and errors")->group(group);
+  verb.app->add_option("--progress", console_.progress, "auto (on a terminal), json (lines on stderr), off")
+      ->check(CLI::IsMember({"auto", "json", "off"}))->capture_default_str()->group(group);
+  return verb;
+}
+
+void Program::parse(int count, char** arguments) {
+  if (count > 1 && arguments[1][0] != '-') {
+    std::vector<std::string> names;
+    for (const auto& verb : verbs_) names.push_back(verb->app->get_name());
+    const std::string given = arguments[1];
+    if (std::find(names.begin(), names.end(), given) == names.end()) {
+      throw OptionError(concat("no command '", given, "'", did_you_mean(given, names), "; 'desirepath --help' lists them"));
+    }
+  }
+  app_.parse(count, arguments);
+  for (const auto& verb : verbs_) {
+    if (!verb->app->parsed()) continue;
+    const std::vector<std::string> extras = verb->app->remaining();
+    for (const std::string& extra : extras) {
+      if (!extra.starts_with("-")) continue;
+      const std::string name = split(extra, '=').front();
+      const std::string hint = did_you_mean(name, option_names(*verb->app));
+      throw OptionError(concat("no option '", name, "'", hint, "; see 'desirepath ", verb->app->get_name(), " --help'"));
+    }
+    if (!extras.empty()) throw OptionError(concat("unexpected argument '", extras.front(), "'; see 'desirepath ", verb->app->get_name(), " --help'"));
+  }
+}
+
+int Program::fail(const std::string& message, int code) const {
+  std::cerr << "desirepath: " << message << '\n';
+  return code;
+}
+
+int Program::run(int count, char** arguments) {
+  try {
+    parse(count, arguments);
+    for (const auto& verb : verbs_) {
+      if (!verb->app->parsed()) continue;
+      verb->run();
+      console_.end_progress();
+      std::cout.flush();
+      if (!std::cout) throw FileError("cannot write to standard output");
+      return 0;
+    }
+    std::cout << app_.help();
+    return count > 1 ? 2 : 0;
+  } catch (const CLI::CallForHelp&) {
+    for (const auto& verb : verbs_) {
+      if (verb->app->parsed()) {
+        std::cout << verb->app->help();
+        return 0;
+      }
+    }
+    std::cout << app_.help();
+    return 0;
+  } catch (const CLI::CallForVersion&) {
+    std::cout << "desirepath " << version << '\n';
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return fail(concat(error.what(), "; see --help"), 2);
+  } catch (const Error& error) {
+    console_.end_progress();
+    return fail(error.what(), error.exit_code());
+  } catch (const std::bad_alloc&) {
+    console_.end_progress();
+    return fail("not enough memory", 1);
+  } catch (const std::exception& error) {
+    // Not one of ours: a fault of the program. Its text is withheld, for it may quote data.
+    console_.end_progress();
+    return fail("internal fault; please report the command that led here", 1);
+  }
+}
+
+}  // namespace desirepath::app

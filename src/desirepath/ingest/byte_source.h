@@ -1,0 +1,37 @@
+// The bytes of an input file, unpacked: plain, gzip or zstd, told apart by content and not by name.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace desirepath::inline ingest {
+
+enum class FileKind { text, gzip, zstd, parquet, duckdb, archive, foreign };
+
+struct FileKindInfo {
+  FileKind kind = FileKind::text;
+  std::string name;    // "CSV", "Parquet" ..., for messages
+  std::string remedy;  // for foreign kinds: what to do about it
+};
+
+/// Looks at the first bytes. Throws FileError when the file cannot be read, InputError when it is empty.
+FileKindInfo detect_file_kind(const std::filesystem::path& path);
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  /// Fills the front of the buffer; 0 only at the end. Throws InputError when packed data is cut short or damaged.
+  virtual std::size_t read(std::span<char> buffer) = 0;
+  /// Share of the file read so far, 0 .. 1.
+  virtual double fraction() const = 0;
+};
+
+/// kind: text, gzip or zstd.
+std::unique_ptr<ByteSource> open_bytes(const std::filesystem::path& path, FileKind kind);
+/// Bytes already in memory.
+std::unique_ptr<ByteSource> bytes_of(std::string text);
+
+}  // namespace desirepath::inline ingest

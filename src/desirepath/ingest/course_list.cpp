@@ -1,0 +1,119 @@
+#include "desirepath/ingest/course_list.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+
+namespace desirepath::inline ingest {
+
+std::vector<Course> courses_from_table(const SmallTable& table) {
+  const std::size_t name = table.require("course");
+  const auto text = [&](std::string_view column) { return table.find(column); };
+  const auto label = text("label"), subject = text("subject"), school = text("school"),
+             concentration = text("concentration"), prerequisites = text("prerequisites");
+  const std::set<std::size_t> known = [&] {
+    std::set<std::size_t> columns = {name};
+    for (const auto& column : {label, subject, school, concentration, prerequisites}) {
+      if (column) columns.insert(*column);
+    }
+    return columns;
+  }();
+  std::vector<Course> courses;
+  std::set<std::string> seen;
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    const auto& row = table.rows[r];
+    const SourcePosition position{table.file, table.records[r], 0};
+    Course course;
+    course.name = row[name];
+    if (course.name.empty()) throw InputError(position, "a course without a name");
+    if (!seen.insert(course.name).second) throw InputError(position, concat("course '", course.name, "' is listed twice"));
+    if (label) course.label = row[*label];
+    if (subject) course.subject = row[*subject];
+    if (school) course.school = row[*school];
+    if (concentration) course.concentration = row[*concentration];
+    if (prerequisites) {
+      std::string list = row[*prerequisites];
+      std::ranges::replace(list, '|', ';');
+      for (const std::string& part : split(list, ';')) {
+        if (!trimmed(part).empty()) course.prerequisites.emplace_back(trimmed(part));
+      }
+    }
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      if (!known.contains(c) && !row[c].empty()) course.attributes[normalised(table.columns[c])] = row[c];
+    }
+    courses.push_back(std::move(course));
+  }
+  return courses;
+}
+
+std::map<std::string, std::string> aliases_from_table(const SmallTable& table) {
+  const std::size_t from = table.find("alias") ? *table.find("alias") : table.require("from");
+  const std::size_t to = table.find("course") ? *table.find("course") : table.require("to");
+  std::map<std::string, std::string> direct;
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    const SourcePosition position{table.file, table.records[r], 0};
+    const std::string &alias = table.rows[r][from], &course = table.rows[r][to];
+    if (alias.empty() || course.empty()) throw InputError(position, "an alias and the course it stands for are needed");
+    const auto [old, added] = direct.emplace(alias, course);
+    if (!added && old->second != course) throw InputError(position, concat("alias '", alias, "' stands for two courses"));
+  }
+  std::map<std::string, std::string> resolved;
+  for (const auto& [alias, course] : direct) {
+    std::string target = course;
+    std::size_t steps = 0;
+    for (auto next = direct.find(target); next != direct.end() && next->second != target; next = direct.find(target)) {
+      target = next->second;
+      if (++steps > direct.size()) throw InputError(concat(table.file, ": aliases go round in a circle at '", alias, "'"));
+    }
+    if (alias != target) resolved[alias] = target;
+  }
+  return resolved;
+}
+
+std::map<std::string, Term> terms_from_table(const SmallTable& table) {
+  const std::size_t code = table.require("code");
+  const auto year = table.find("year"), order = table.find("order"), summer = table.find("summer"),
+             label = table.find("term");
+  if (!year && !label) table.require("year");
+  const auto whole = [](const std::string& text) -> std::optional<int> {
+    int value = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
+    return value;
+  };
+  const TermRules labels;
+  std::map<std::string, Term> terms;
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    const auto& row = table.rows[r];
+    const SourcePosition position{table.file, table.records[r], 0};
+    Term term;
+    if (year) {
+      const auto value = whole(row[*year]);
+      if (!value || *value < 1800 || *value > 2999) throw InputError(position, "year is not a calendar year");
+      term.academic_year = *value;
+    } else {
+      const auto parsed = labels.parse(row[*label]);
+      if (!parsed) throw InputError(position, "term is not understood");
+      term = *parsed;
+    }
+    if (order) {
+      const auto value = whole(row[*order]);
+      if (!value || *value < 0 || *value > 9999) throw InputError(position, "order is not a whole number from 0 to 9999");
+      term.order = *value;
+    } else if (year) {
+      term.order = static_cast<int>(r) % 10'000;  // as the file lists them
+    }
+    if (summer) {
+      const std::string value = lower_case(row[*summer]);
+      term.summer = value == "1" || value == "true" || value == "yes";
+    }
+    if (row[code].empty()) throw InputError(position, "a code is needed");
+    if (!terms.emplace(row[code], term).second) throw InputError(position, "this code is listed twice");
+  }
+  return terms;
+}
+
+}  // namespace desirepath::inline ingest

@@ -1,0 +1,287 @@
+#include "desirepath/ingest/source.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <set>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/nearest_name.h"
+#include "desirepath/core/text.h"
+#include "desirepath/ingest/byte_source.h"
+#include "desirepath/ingest/delimited_reader.h"
+#include "desirepath/ingest/sql_table.h"
+
+namespace desirepath::inline ingest {
+
+std::vector<std::string> expand_sources(const std::vector<std::string>& patterns) {
+  std::vector<std::string> files;
+  for (const std::string& pattern : patterns) {
+    std::error_code ignored;
+    const bool is_pattern = pattern.find_first_of("*?[") != std::string::npos;
+    if (!is_pattern || std::filesystem::exists(pattern, ignored)) {
+      files.push_back(pattern);
+      continue;
+    }
+    glob_t found{};
+    const int result = ::glob(pattern.c_str(), 0, nullptr, &found);
+    for (std::size_t i = 0; result == 0 && i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
+    ::globfree(&found);
+    if (result != 0) throw InputError(concat("no file matches '", pattern, "'"));
+  }
+  std::set<std::string> seen;
+  std::erase_if(files, [&](const std::string& file) { return !seen.insert(file).second; });
+  return files;
+}
+
+namespace {
+
+/// A first row that is data must not be quoted in a message: it may hold a student's id.
+bool looks_like_header(const std::vector<std::string>& columns) {
+  return std::ranges::none_of(columns, [](const std::string& name) {
+    const auto digits = std::ranges::count_if(name, [](char c) { return c >= '0' && c <= '9'; });
+    return digits >= 5 || static_cast<std::size_t>(digits) == name.size() || name.size() > 60;
+  });
+}
+
+std::string column_list(const std::vector<std::string>& columns) {
+  if (!looks_like_header(columns)) return "its first line looks like data, not like column names";
+  std::vector<std::string> shown(columns.begin(), columns.begin() + std::min<std::ptrdiff_t>(20, std::ssize(columns)));
+  return concat("its columns are ", join(shown, ", "), columns.size() > shown.size() ? ", ..." : "");
+}
+
+/// SQL of a preset with the file's own spelling of its columns; columns the file lacks become NULL.
+std::string preset_sql(std::string_view sql, const std::vector<std::string>& columns) {
+  std::string result;
+  std::size_t i = 0;
+  while (i < sql.size()) {
+    const auto is_word = [&](std::size_t at) {
+      return at < sql.size() && ((sql[at] >= 'a' && sql[at] <= 'z') || (sql[at] >= '0' && sql[at] <= '9') || sql[at] == '_');
+    };
+    if (sql[i] == '\'') {
+      const std::size_t end = sql.find('\'', i + 1);
+      result += sql.substr(i, end - i + 1);
+      i = end + 1;
+    } else if (is_word(i)) {
+      std::size_t end = i;
+      while (is_word(end)) ++end;
+      const std::string_view word = sql.substr(i, end - i);
+      const bool is_function = end < sql.size() && sql[end] == '(';
+      const auto column = std::ranges::find_if(columns, [&](const std::string& name) { return normalised(name) == word; });
+      result += is_function ? std::string(word) : column != columns.end() ? quoted_identifier(*column) : "NULL";
+      i = end;
+    } else {
+      result += sql[i++];
+    }
+  }
+  return result;
+}
+
+/// What one role is computed from: a column as it stands, or an expression.
+struct Binding {
+  std::string role;
+  std::optional<std::size_t> column;
+  std::string sql;
+  std::string origin;
+};
+
+class ColumnPlan {
+ public:
+  ColumnPlan(const std::string& path, const std::vector<std::string>& columns, const TableOptions& options)
+      : path_(path), columns_(columns) {
+    preset_ = options.format.empty() ? recognise_preset(columns) : &require_preset(options.format);
+    // Roles by their own names first, then the preset's, then the user's: later ones win.
+    for (const std::string_view role : canonical_columns()) {
+      if (const auto column = find(role)) bind({std::string(role), column, "", ""});
+    }
+    if (preset_ != nullptr) {
+      for (const auto& [role, sql] : preset_->columns) {
+        if (const auto column = find(sql)) {
+          bind({std::string(role), column, "", ""});
+          continue;
+        }
+        std::string text = preset_sql(sql, columns);
+        if (text.find('"') == std::string::npos) continue;  // none of its columns is there
+        bind({std::string(role), std::nullopt, std::move(text), concat("format ", preset_->name)});
+      }
+    }
+    for (const auto& [role, expression] : options.map) {
+      std::optional<std::size_t> column;
+      for (std::size_t c = 0; c < columns.size(); ++c) {
+        if (columns[c] == expression) column = c;
+      }
+      bind({role, column, expression, concat("--map ", role, "=", expression)});
+    }
+    require("student");
+    require("course");
+    if (!has("period") && !has("term")) {
+      refuse("no column for the period or the term", "--map period=COLUMN or --map term=COLUMN");
+    }
+    add_attributes();
+    if (!options.where.empty()) bindings_.push_back({"where", std::nullopt, concat("(", options.where, "\n) IS TRUE"), "--where"});
+  }
+
+  std::vector<Binding>& bindings() { return bindings_; }
+  const Preset* preset() const { return preset_; }
+  bool needs_sql() const {
+    return std::ranges::any_of(bindings_, [](const Binding& binding) { return !binding.column; });
+  }
+  static bool is_attribute(const std::string& role) {
+    return role != "where" && (role == "major" || std::ranges::find(canonical_columns(), role) == canonical_columns().end());
+  }
+
+ private:
+  std::optional<std::size_t> find(std::string_view name) const {
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      if (normalised(columns_[c]) == name) return c;
+    }
+    return std::nullopt;
+  }
+  void bind(Binding binding) {
+    std::erase_if(bindings_, [&](const Binding& old) { return old.role == binding.role; });
+    bindings_.push_back(std::move(binding));
+  }
+  bool has(std::string_view role) const {
+    return std::ranges::any_of(bindings_, [&](const Binding& binding) { return binding.role == role; });
+  }
+  [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const {
+    throw InputError(concat(path_, ": ", what, "; ", column_list(columns_), "; name it by ", remedy));
+  }
+  void require(const std::string& role) const {
+    if (!has(role)) refuse(concat("no column for the ", role), concat("--map ", role, "=COLUMN"));
+  }
+  void add_attributes() {
+    std::set<std::size_t> used;
+    for (const Binding& binding : bindings_) {
+      if (binding.column) used.insert(*binding.column);
+    }
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const std::string name = normalised(columns_[c]);
+      const bool free = !used.contains(c) && !name.empty() && !has(name) && name != "where" && looks_like_header({columns_[c]});
+      if (free) bindings_.push_back({name, c, "", ""});
+    }
+  }
+
+  std::string path_;
+  const std::vector<std::string>& columns_;
+  const Preset* preset_ = nullptr;
+  std::vector<Binding> bindings_;
+};
+
+std::unique_ptr<RowSource> open_text(const std::string& path, FileKind kind, std::size_t number,
+                                     const DelimitedOptions& options, RejectLog& rejects) {
+  auto text = std::make_unique<TextDecoder>(open_bytes(path, kind), path, options.encoding);
+  return std::make_unique<DelimitedReader>(std::move(text), path, number, options, rejects);
+}
+
+}  // namespace
+
+MappedSource open_source(const std::string& path, std::size_t number, const TableOptions& options, RejectLog& rejects) {
+  const FileKindInfo kind = detect_file_kind(path);
+  if (kind.kind == FileKind::foreign) throw InputError(concat(path, ": this is ", kind.name, "; ", kind.remedy));
+  if (kind.kind == FileKind::archive) {
+    throw InputError(concat(path, ": this is a desirepath file already, not a table; see 'desirepath inspect ", path, "'"));
+  }
+  std::unique_ptr<RowSource> text;
+  std::optional<SqlTable> table;
+  std::vector<std::string> columns;
+  if (kind.kind == FileKind::parquet) {
+    table = SqlTable::of_parquet(path, options.threads);
+    columns = table->columns();
+  } else if (kind.kind == FileKind::duckdb) {
+    table = SqlTable::of_database(path, options.table, options.threads);
+    columns = table->columns();
+  } else {
+    text = open_text(path, kind.kind, number, {options.encoding, options.delimiter}, rejects);
+    columns = text->columns();
+  }
+
+  ColumnPlan plan(path, columns, options);
+  MappedSource source;
+  if (plan.preset() != nullptr) {
+    source.preset = std::string(plan.preset()->name);
+    source.term_coding = plan.preset()->term_coding;
+    for (const std::string_view code : plan.preset()->summer_codes) source.summer_codes.emplace_back(code);
+  }
+  const bool direct = text != nullptr && !plan.needs_sql();
+  std::vector<SqlExpression> expressions;
+  std::size_t position = 0;
+  for (const Binding& binding : plan.bindings()) {
+    const std::size_t at = direct ? *binding.column : position;
+    ++position;
+    const std::string sql = binding.column ? quoted_identifier(columns[*binding.column]) : binding.sql;
+    expressions.push_back({sql, binding.origin.empty() ? concat("column ", binding.role) : binding.origin});
+    if (binding.role == "where") {
+      source.keep = at;
+      continue;
+    }
+    source.mapping.push_back(concat(binding.role, " = ", binding.column ? columns[*binding.column] : binding.sql));
+    const std::pair<std::string_view, std::optional<std::size_t>*> roles[] = {
+        {"student", &source.student}, {"period", &source.period},   {"term", &source.term},
+        {"course", &source.course},   {"grade", &source.grade},     {"units", &source.units},
+        {"subject", &source.subject}, {"school", &source.school},   {"entry", &source.entry}};
+    for (const auto& [role, target] : roles) {
+      if (binding.role == role) *target = at;
+    }
+    if (ColumnPlan::is_attribute(binding.role)) source.attributes.push_back({binding.role, at});
+  }
+  if (direct) {
+    source.rows = std::move(text);
+  } else {
+    if (!table) table = SqlTable::of_rows(std::move(text));
+    source.not_a_number = expressions.size();
+    source.rows = std::move(*table).select(std::move(expressions));
+  }
+  return source;
+}
+
+std::optional<std::size_t> SmallTable::find(std::string_view column) const {
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (normalised(columns[c]) == column) return c;
+  }
+  return std::nullopt;
+}
+
+std::size_t SmallTable::require(std::string_view column) const {
+  if (const auto found = find(column)) return *found;
+  throw InputError(concat(file, ": no column '", column, "'; ", column_list(columns)));
+}
+
+namespace {
+
+SmallTable read_whole(std::unique_ptr<TextDecoder> text, const std::string& path) {
+  RejectLog rejects;
+  DelimitedReader reader(std::move(text), path, 0, {}, rejects);
+  SmallTable table;
+  table.file = path;
+  table.columns = reader.columns();
+  RowBatch batch;
+  while (reader.next(batch)) {
+    for (std::size_t r = 0; r < batch.row_count(); ++r) {
+      std::vector<std::string> row;
+      for (std::size_t c = 0; c < batch.column_count; ++c) row.emplace_back(trimmed(batch.cell(r, c)));
+      table.rows.push_back(std::move(row));
+      table.records.push_back(batch.records[r]);
+    }
+  }
+  if (rejects.count() > 0) {
+    const Reject& first = rejects.kept().front();
+    throw InputError({path, first.record, 0}, first.reason);
+  }
+  return table;
+}
+
+}  // namespace
+
+SmallTable read_small_table(const std::string& path) {
+  const FileKindInfo kind = detect_file_kind(path);
+  const bool is_text = kind.kind == FileKind::text || kind.kind == FileKind::gzip || kind.kind == FileKind::zstd;
+  if (!is_text) throw InputError(concat(path, ": a CSV file is needed here, this is ", kind.name));
+  return read_whole(std::make_unique<TextDecoder>(open_bytes(path, kind.kind), path, ""), path);
+}
+
+SmallTable small_table_of_text(std::string text, const std::string& file) {
+  return read_whole(std::make_unique<TextDecoder>(bytes_of(std::move(text)), file, ""), file);
+}
+
+}  // namespace desirepath::inline ingest

@@ -1,0 +1,49 @@
+// SQL expressions over the rows of an input, by DuckDB: for Parquet and DuckDB files, and for `--map` and `--where`.
+//
+// DuckDB is locked down: no network, no extensions, no file but the one named, configuration frozen. Its own error
+// texts quote rows, so they never leave this file.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "desirepath/ingest/row_source.h"
+
+namespace desirepath::inline ingest {
+
+/// A value computed for each row.
+struct SqlExpression {
+  std::string sql;
+  std::string origin;  // the option it came from, for messages: "--map course=..."
+};
+
+class SqlTable {
+ public:
+  static SqlTable of_parquet(const std::filesystem::path& path, int threads);
+  /// table: empty where the database holds just one.
+  static SqlTable of_database(const std::filesystem::path& path, const std::string& table, int threads);
+  static SqlTable of_rows(std::unique_ptr<RowSource> rows);
+  ~SqlTable();
+  SqlTable(SqlTable&&) noexcept;
+  SqlTable& operator=(SqlTable&&) noexcept;
+
+  const std::vector<std::string>& columns() const;
+  /// The expressions as text, a column each, for every row in the input's order, and one column more: the name of a
+  /// column that should have been a number in that row and was not, or nothing. May be called once.
+  /// Columns of text files are text; an expression that does not fit text (period <= 4) sees those as numbers that
+  /// look like it. Throws OptionError for an expression that fits neither way.
+  std::unique_ptr<RowSource> select(std::vector<SqlExpression> expressions) &&;
+
+ private:
+  struct State;
+  explicit SqlTable(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+  friend class SqlRows;
+};
+
+/// A name as SQL writes it: "Student ID".
+std::string quoted_identifier(std::string_view name);
+
+}  // namespace desirepath::inline ingest

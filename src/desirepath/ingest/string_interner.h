@@ -1,0 +1,59 @@
+// Texts to numbers, in the order they first come: the inner loop of reading.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "desirepath/core/digest.h"
+
+namespace desirepath::inline ingest {
+
+class StringInterner {
+ public:
+  StringInterner() : slots_(1024, empty) { offsets_.push_back(0); }
+
+  std::uint32_t number_of(std::string_view text) {
+    if (text == last_text() && last_ != empty) return last_;  // rows of one student often follow each other
+    const std::uint64_t hash = hash_of(text);
+    std::size_t slot = hash & (slots_.size() - 1);
+    while (slots_[slot] != empty) {
+      if (hashes_[slots_[slot]] == static_cast<std::uint32_t>(hash >> 32) && this->text(slots_[slot]) == text) {
+        return last_ = slots_[slot];
+      }
+      slot = (slot + 1) & (slots_.size() - 1);
+    }
+    const auto number = static_cast<std::uint32_t>(hashes_.size());
+    slots_[slot] = number;
+    hashes_.push_back(static_cast<std::uint32_t>(hash >> 32));
+    bytes_.append(text);
+    offsets_.push_back(bytes_.size());
+    if (hashes_.size() * 2 > slots_.size()) grow();
+    return last_ = number;
+  }
+  std::string_view text(std::uint32_t number) const {
+    return std::string_view(bytes_).substr(offsets_[number], offsets_[number + 1] - offsets_[number]);
+  }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(hashes_.size()); }
+
+ private:
+  static constexpr std::uint32_t empty = 0xFFFFFFFF;
+  std::string_view last_text() const { return last_ == empty ? std::string_view() : text(last_); }
+  void grow() {
+    slots_.assign(slots_.size() * 2, empty);
+    for (std::uint32_t number = 0; number < size(); ++number) {
+      std::size_t slot = hash_of(text(number)) & (slots_.size() - 1);
+      while (slots_[slot] != empty) slot = (slot + 1) & (slots_.size() - 1);
+      slots_[slot] = number;
+    }
+  }
+
+  std::vector<std::uint32_t> slots_;
+  std::vector<std::uint32_t> hashes_;  // upper halves, to compare before the texts
+  std::vector<std::size_t> offsets_;
+  std::string bytes_;
+  std::uint32_t last_ = empty;
+};
+
+}  // namespace desirepath::inline ingest

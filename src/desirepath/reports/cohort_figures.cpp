@@ -1,0 +1,220 @@
+#include "desirepath/reports/cohort_figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "desirepath/core/text.h"
+#include "desirepath/reports/palette.h"
+#include "desirepath/reports/suppression.h"
+#include "desirepath/reports/svg.h"
+
+namespace desirepath::inline reports {
+
+namespace {
+
+constexpr double figure_width = 760, figure_height = 380;
+constexpr double left = 62, top = 16, bottom = 46;
+const std::string grid_colour = "#E3E3E3", axis_colour = "#555555";
+
+struct Plot {
+  double right_margin;
+  double largest;  // of the vertical axis
+  double width() const { return figure_width - left - right_margin; }
+  double height() const { return figure_height - top - bottom; }
+  double y(double value) const { return top + height() * (1 - value / largest); }
+};
+
+/// Grid and labels of the vertical axis; the axis ends at its last tick.
+Plot draw_vertical_axis(Svg& svg, double largest, double right_margin, std::string_view label) {
+  const std::vector<double> ticks = axis_ticks(largest, 5);
+  const Plot plot{right_margin, ticks.back()};
+  for (const double tick : ticks) {
+    svg.line({left, plot.y(tick)}, {left + plot.width(), plot.y(tick)}, tick == 0 ? axis_colour : grid_colour);
+    svg.text({left - 8, plot.y(tick) + 4}, short_number(tick), {12, "end", axis_colour});
+  }
+  svg.text({14, top + plot.height() / 2}, label, {12, "middle", axis_colour, false, -90});
+  return plot;
+}
+
+std::int64_t sum(const std::vector<std::int64_t>& values) {
+  std::int64_t total = 0;
+  for (const std::int64_t value : values) total += value;
+  return total;
+}
+
+std::string percent(double share) { return fixed(100 * share, share < 0.1 ? 1 : 0) + " %"; }
+
+/// A name that fits a margin.
+std::string shortened(const std::string& name, std::size_t longest) {
+  if (display_width(name) <= longest) return name;
+  std::string cut;
+  for (const char c : name) {
+    const bool starts_character = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    if (starts_character && display_width(cut) + 1 >= longest) break;
+    cut += c;
+  }
+  return cut + "…";
+}
+
+}  // namespace
+
+Figure enrollment_areas(const CohortSummary& summary, std::int64_t min_cell) {
+  check_min_cell(min_cell);
+  const SafeSeries series = merge_small_series(summary, min_cell, 7);
+  const std::size_t times = series.times.size();
+  const std::string per = summary.time == "year" ? "academic year" : "period";
+  const std::string grouping = summary.grouping.empty() ? "all courses" : summary.grouping;
+
+  std::vector<double> totals(times, 0);
+  for (const auto& row : series.enrollments) {
+    for (std::size_t t = 0; t < times; ++t) totals[t] += static_cast<double>(row[t]);
+  }
+  const auto all = static_cast<double>(summary.enrollments);
+  std::string finding = concat(with_separators(summary.enrollments), " enrollments of ",
+                               counted(summary.students, "student", "students"));
+  if (series.groups.size() > 1) {
+    // The largest move of a share between the first and the last time that carry at least half the mean load.
+    std::vector<std::size_t> full;
+    const double mean = all / static_cast<double>(times);
+    for (std::size_t t = 0; t < times; ++t) {
+      if (totals[t] >= mean / 2) full.push_back(t);
+    }
+    double moved = 0;
+    if (full.size() > 1) {
+      for (const auto& row : series.enrollments) {
+        const double first = static_cast<double>(row[full.front()]) / totals[full.front()];
+        const double last = static_cast<double>(row[full.back()]) / totals[full.back()];
+        moved = std::max(moved, std::abs(last - first));
+      }
+    }
+    finding += concat("; the largest ", grouping, " is ", series.groups.front(), " (",
+                      percent(static_cast<double>(sum(series.enrollments.front())) / std::max(1.0, all)), ")");
+    if (full.size() > 1) {
+      finding += concat(", and no share moved by more than ", fixed(100 * moved, 1), " points between ",
+                        series.times[full.front()], " and ", series.times[full.back()]);
+    }
+  }
+  finding += ".";
+
+  const std::string title = summary.grouping.empty() ? concat("Enrollments per ", per)
+                                                     : concat("Enrollments per ", grouping, " and ", per);
+  Svg svg(figure_width, figure_height, title, finding);
+  const double right_margin = 150;
+  const Plot plot = draw_vertical_axis(svg, *std::ranges::max_element(totals), right_margin, "enrollments");
+  const auto x = [&](std::size_t t) {
+    return times == 1 ? left + plot.width() / 2 : left + plot.width() * static_cast<double>(t) / static_cast<double>(times - 1);
+  };
+  std::vector<double> base(times, 0);
+  double last_label = figure_height;
+  for (std::size_t g = 0; g < series.groups.size(); ++g) {
+    std::vector<double> ceiling = base;
+    for (std::size_t t = 0; t < times; ++t) ceiling[t] += static_cast<double>(series.enrollments[g][t]);
+    const bool other = series.groups[g] == "other";
+    const std::string colour = other ? neutral_colour() : series_colour(static_cast<int>(g));
+    const std::string tip = concat(series.groups[g], ": ", with_separators(sum(series.enrollments[g])), " enrollments");
+    if (times == 1) {
+      svg.rectangle(x(0) - 60, plot.y(ceiling[0]), 120, plot.y(base[0]) - plot.y(ceiling[0]), colour, tip);
+    } else {
+      std::vector<Point> outline;
+      for (std::size_t t = 0; t < times; ++t) outline.push_back({x(t), plot.y(ceiling[t])});
+      for (std::size_t t = times; t-- > 0;) outline.push_back({x(t), plot.y(base[t])});
+      svg.polygon(outline, colour, tip);
+    }
+    // Names stand beside their bands, pushed apart where bands are thin.
+    const double middle = plot.y((base.back() + ceiling.back()) / 2);
+    const double label = std::min(middle, last_label - 17);
+    last_label = label;
+    const double edge = left + plot.width();
+    svg.line({edge + 2, middle}, {edge + 14, label}, colour, 1.5);
+    svg.rectangle(edge + 15, label - 5, 10, 10, colour);
+    svg.text({edge + 30, label + 4}, shortened(series.groups[g], 16), {12});
+    base = std::move(ceiling);
+  }
+  const std::size_t every = std::max<std::size_t>(1, (times + 11) / 12);
+  for (std::size_t t = 0; t < times; t += every) {
+    svg.text({x(t), figure_height - bottom + 18}, series.times[t], {12, "middle", axis_colour});
+  }
+  svg.text({left + plot.width() / 2, figure_height - 8}, per, {12, "middle", axis_colour});
+
+  std::vector<TableColumn> columns = {{summary.time}};
+  for (const std::string& group : series.groups) columns.push_back({group});
+  Table table(columns);
+  for (std::size_t t = 0; t < times; ++t) {
+    std::vector<Cell> row = {series.times[t]};
+    for (const auto& group : series.enrollments) row.emplace_back(group[t]);
+    table.add_row(std::move(row));
+  }
+  std::string basis = concat("n = ", with_separators(summary.students), " students");
+  if (!series.note.empty()) {
+    basis += concat("; ", series.note, " (no cell rests on 1 to ", min_cell - 1, " students; at most 7 are named)");
+  }
+  return {"enrollments", title, finding, basis, svg.finish(), std::move(table)};
+}
+
+Figure course_histogram(const CohortSummary& summary, std::int64_t min_cell) {
+  check_min_cell(min_cell);
+  const auto values = static_cast<std::int64_t>(summary.course_counts.size());
+  const std::int64_t width = std::max<std::int64_t>(1, (values + 59) / 60);
+  const std::vector<SafeBin> bins = merge_small_bins(summary.course_counts, min_cell, width);
+  const auto n = static_cast<double>(summary.students);
+  const double mean = summary.mean_courses, sd = summary.sd_courses;
+
+  double within = 0;
+  for (std::size_t c = 0; c < summary.course_counts.size(); ++c) {
+    if (std::abs(static_cast<double>(c) - mean) <= sd) within += static_cast<double>(summary.course_counts[c]);
+  }
+  const std::string finding = concat("A student took ", fixed(mean, 1), " courses on average (standard deviation ",
+                                     fixed(sd, 1), "); ", percent(n > 0 ? within / n : 0),
+                                     " lie within one standard deviation, where a Gaussian has 68 %.");
+  const std::string title = "Courses per student";
+  Svg svg(figure_width, figure_height, title, finding);
+  const auto density = [&](double value) {
+    const double z = (value - mean) / sd;
+    return std::exp(-0.5 * z * z) / (sd * std::sqrt(2 * std::numbers::pi));
+  };
+  double largest = sd > 0 ? n * static_cast<double>(width) * density(mean) : 0;
+  const auto height = [&](const SafeBin& bin) {
+    // A wide bin shows its mean height, so that areas are students.
+    return static_cast<double>(bin.students) * static_cast<double>(width) / static_cast<double>(bin.last - bin.first + 1);
+  };
+  for (const SafeBin& bin : bins) largest = std::max(largest, height(bin));
+  const Plot plot = draw_vertical_axis(svg, largest, 24, width == 1 ? "students" : concat("students per ", width, " courses"));
+  const double end = static_cast<double>(std::max<std::int64_t>(values, 1));
+  const auto x = [&](double value) { return left + plot.width() * value / end; };
+  for (const SafeBin& bin : bins) {
+    const double from = x(static_cast<double>(bin.first)), to = x(static_cast<double>(bin.last + 1));
+    const std::string range = bin.first == bin.last ? concat(bin.first) : concat(bin.first, " to ", bin.last);
+    svg.rectangle(from + 0.5, plot.y(height(bin)), to - from - 1, plot.y(0) - plot.y(height(bin)), series_colour(4),
+                  concat(range, " courses: ", with_separators(bin.students), " students"));
+  }
+  if (sd > 0) {
+    std::vector<Point> curve;
+    for (int i = 0; i <= 200; ++i) {
+      const double value = end * i / 200.0;
+      curve.push_back({x(value), plot.y(n * static_cast<double>(width) * density(value - 0.5))});
+    }
+    svg.polyline(curve, series_colour(5), 2.5);
+    const double at = std::min(end * 0.98, mean + 1.1 * sd);
+    svg.text({x(at) + 10, plot.y(n * static_cast<double>(width) * density(at - 0.5)) - 6}, "fitted Gaussian",
+             {12, "start", "#A34700"});
+  }
+  for (const double tick : axis_ticks(end, 8)) {
+    if (tick <= end) svg.text({x(tick + 0.5), figure_height - bottom + 18}, short_number(tick), {12, "middle", axis_colour});
+  }
+  svg.text({left + plot.width() / 2, figure_height - 8}, "courses in all periods", {12, "middle", axis_colour});
+
+  Table table({{"courses"}, {"students"}, {"gaussian", 1}});
+  bool merged = false;
+  for (const SafeBin& bin : bins) {
+    merged = merged || bin.last - bin.first + 1 > width;
+    double expected = 0;
+    for (std::int64_t v = bin.first; v <= bin.last && sd > 0; ++v) expected += n * density(static_cast<double>(v));
+    table.add_row({bin.first == bin.last ? concat(bin.first) : concat(bin.first, "-", bin.last), bin.students, expected});
+  }
+  std::string basis = concat("n = ", with_separators(summary.students), " students");
+  if (merged) basis += concat("; bins under ", min_cell, " students are merged with their neighbours");
+  return {"courses-per-student", title, finding, basis, svg.finish(), std::move(table)};
+}
+
+}  // namespace desirepath::inline reports

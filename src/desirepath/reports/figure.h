@@ -1,0 +1,19 @@
+// A figure as it is published: picture, the sentence that says what it shows, what it rests on, and its table twin.
+#pragma once
+
+#include <string>
+
+#include "desirepath/core/table.h"
+
+namespace desirepath::inline reports {
+
+struct Figure {
+  std::string name;     // file name without ending, and anchor on the page
+  std::string title;
+  std::string finding;  // one sentence
+  std::string basis;    // n, and what was merged or left out
+  std::string svg;
+  Table table;
+};
+
+}  // namespace desirepath::inline reports

@@ -1,0 +1,180 @@
+#include "desirepath/transcripts/cohort.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/digest.h"
+#include "desirepath/core/error.h"
+#include "desirepath/core/nearest_name.h"
+#include "desirepath/core/text.h"
+
+namespace desirepath::inline transcripts {
+
+Cohort::Cohort(CohortParts parts) : parts_(std::move(parts)) {
+  const std::size_t students = parts_.students.size();
+  const auto periods = static_cast<std::size_t>(schema().period_count());
+  const std::size_t rows = students * periods;
+  if (parts_.status.size() != rows) throw InputError("cohort: a status for every student and period is needed");
+  if (parts_.enrollments.row_count() != static_cast<std::int64_t>(rows) ||
+      parts_.enrollments.column_count() != schema().bit_count()) {
+    throw InputError("cohort: enrollments do not fit students, periods and courses");
+  }
+  if (!parts_.calendar.empty() && parts_.calendar.size() != rows) {
+    throw InputError("cohort: a calendar year for every student and period is needed");
+  }
+  const Id courses = schema().course_count();
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto bits = parts_.enrollments.row(static_cast<std::int64_t>(r));
+    if (parts_.status[r] > static_cast<std::uint8_t>(PeriodStatus::left)) throw InputError("cohort: unknown status");
+    has_left_ = has_left_ || parts_.status[r] == static_cast<std::uint8_t>(PeriodStatus::left);
+    if (bits.empty()) continue;
+    const auto period = static_cast<Id>(r % periods);
+    const bool inside = bits.front() >= period * courses && bits.back() < (period + 1) * courses;
+    if (!inside) throw InputError("cohort: an enrollment outside its period");
+    if (parts_.status[r] != static_cast<std::uint8_t>(PeriodStatus::present)) {
+      throw InputError("cohort: an enrollment in a period without the student");
+    }
+  }
+  for (const Attribute& attribute : parts_.attributes) {
+    if (attribute.codes.size() != students) throw InputError("cohort: an attribute without a value for every student");
+    const auto count = static_cast<Id>(attribute.values.size());
+    for (const Id code : attribute.codes) {
+      if (code < -1 || code >= count) throw InputError("cohort: an attribute value out of range");
+    }
+  }
+}
+
+const Attribute& Cohort::attribute(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const Attribute& attribute : parts_.attributes) {
+    if (attribute.name == name) return attribute;
+    names.push_back(attribute.name);
+  }
+  throw OptionError(concat("no student attribute '", name, "'", did_you_mean(name, names),
+                           names.empty() ? "; the cohort has none" : "; there are: ", join(names, ", ")));
+}
+
+Cohort Cohort::select(std::span<const std::int64_t> students) const {
+  CohortParts chosen;
+  chosen.schema = schema();
+  chosen.provenance = parts_.provenance;
+  const Id periods = schema().period_count();
+  BinaryMatrixBuilder enrollments(schema().bit_count());
+  for (const Attribute& attribute : parts_.attributes) {
+    chosen.attributes.push_back({attribute.name, attribute.values, {}});
+  }
+  for (const std::int64_t student : students) {
+    chosen.students.push_back(parts_.students[static_cast<std::size_t>(student)]);
+    for (Id period = 0; period < periods; ++period) {
+      const std::size_t from = row(student, period);
+      chosen.status.push_back(parts_.status[from]);
+      if (has_calendar()) chosen.calendar.push_back(parts_.calendar[from]);
+      for (const Id bit : bits(student, period)) enrollments.add(bit);
+      enrollments.finish_row();
+    }
+    for (std::size_t a = 0; a < parts_.attributes.size(); ++a) {
+      chosen.attributes[a].codes.push_back(parts_.attributes[a].codes[static_cast<std::size_t>(student)]);
+    }
+  }
+  chosen.enrollments = std::move(enrollments).build();
+  return Cohort(std::move(chosen));
+}
+
+std::string Cohort::fingerprint() const {
+  DigestBuilder digest;
+  digest.add(schema().to_json().dump());
+  for (const std::string& id : parts_.students) {
+    digest.add(id);
+    digest.add(std::string_view("\0", 1));
+  }
+  digest.add(std::as_bytes(std::span(parts_.status)));
+  digest.add(std::as_bytes(parts_.enrollments.row_begin()));
+  digest.add(std::as_bytes(parts_.enrollments.columns()));
+  digest.add(std::as_bytes(std::span(parts_.calendar)));
+  for (const Attribute& attribute : parts_.attributes) {
+    digest.add(attribute.name);
+    digest.add(std::as_bytes(std::span(attribute.codes)));
+    for (const std::string& value : attribute.values) digest.add(value);
+  }
+  return digest.finish().hex();
+}
+
+void Cohort::fill(ArchiveWriter& archive) const {
+  const std::int64_t periods = schema().period_count();
+  archive.set("schema", schema().to_json().dump());
+  archive.set("provenance", parts_.provenance);
+  archive.set("fingerprint", fingerprint());
+  archive.add_texts("students", parts_.students);
+  archive.add<std::uint8_t>("status", parts_.status, {student_count(), periods});
+  archive.add("enrollments.row_begin", parts_.enrollments.row_begin(), {student_count() * periods + 1});
+  archive.add("enrollments.bits", parts_.enrollments.columns(), {parts_.enrollments.one_count()});
+  if (has_calendar()) archive.add<std::int32_t>("calendar", parts_.calendar, {student_count(), periods});
+  std::vector<std::string> names;
+  for (std::size_t a = 0; a < parts_.attributes.size(); ++a) {
+    names.push_back(parts_.attributes[a].name);
+    archive.add_texts(concat("attribute.", a, ".values"), parts_.attributes[a].values);
+    archive.add(concat("attribute.", a, ".codes"), parts_.attributes[a].codes);
+  }
+  archive.add_texts("attributes", names);
+}
+
+void Cohort::save(const std::filesystem::path& path, Overwrite overwrite) const {
+  ArchiveWriter archive("cohort");
+  fill(archive);
+  archive.write(path, overwrite);
+}
+
+std::vector<std::byte> Cohort::bytes() const {
+  ArchiveWriter archive("cohort");
+  fill(archive);
+  return archive.bytes();
+}
+
+Cohort Cohort::load(const ArchiveReader& archive) {
+  archive.require_kind("cohort");
+  try {
+    CohortParts parts;
+    const auto schema = nlohmann::json::parse(archive.metadata("schema"), nullptr, false);
+    parts.schema = Schema::from_json(schema);
+    parts.provenance = archive.metadata("provenance");
+    parts.students = archive.read_texts("students");
+    const auto students = static_cast<std::int64_t>(parts.students.size());
+    const std::int64_t periods = parts.schema.period_count();
+    parts.status = archive.read<std::uint8_t>("status", {students, periods});
+    parts.enrollments = BinaryMatrix(archive.read<std::int64_t>("enrollments.row_begin"),
+                                     archive.read<std::int32_t>("enrollments.bits"), parts.schema.bit_count());
+    if (archive.has("calendar")) parts.calendar = archive.read<std::int32_t>("calendar", {students, periods});
+    const std::vector<std::string> names = archive.read_texts("attributes");
+    for (std::size_t a = 0; a < names.size(); ++a) {
+      parts.attributes.push_back({names[a], archive.read_texts(concat("attribute.", a, ".values")),
+                                  archive.read<std::int32_t>(concat("attribute.", a, ".codes"), {students})});
+    }
+    return Cohort(std::move(parts));
+  } catch (const InputError& error) {
+    archive.refuse(concat("damaged: ", error.what()));
+  }
+}
+
+std::vector<double> numeric_attribute(const Cohort& cohort, std::string_view name) {
+  const Attribute& attribute = cohort.attribute(name);
+  std::vector<double> numbers;
+  for (const std::string& value : attribute.values) {
+    double number = 0;
+    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size() || !std::isfinite(number)) {
+      throw InputError(concat("attribute '", name, "': a value is not a number"));
+    }
+    numbers.push_back(number);
+  }
+  std::vector<double> result;
+  result.reserve(attribute.codes.size());
+  for (const Id code : attribute.codes) {
+    if (code < 0) throw InputError(concat("attribute '", name, "': a student has no value"));
+    result.push_back(numbers[static_cast<std::size_t>(code)]);
+  }
+  return result;
+}
+
+}  // namespace desirepath::inline transcripts

@@ -1,0 +1,123 @@
+#include "desirepath/transcripts/cohort_summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace desirepath::inline transcripts {
+
+namespace {
+
+/// Group of each course, and the groups' names.
+std::vector<Id> group_courses(const Schema& schema, CohortSummary& summary) {
+  const bool schools = std::ranges::any_of(schema.courses(), [](const Course& c) { return !c.school.empty(); });
+  const bool subjects = std::ranges::any_of(schema.courses(), [](const Course& c) { return !c.subject.empty(); });
+  summary.grouping = schools ? "school" : subjects ? "subject" : "";
+  std::map<std::string, Id> numbers;
+  std::vector<Id> group;
+  for (const Course& course : schema.courses()) {
+    std::string name = schools ? course.school : course.subject;
+    if (name.empty()) name = summary.grouping.empty() ? "all courses" : "no " + summary.grouping;
+    group.push_back(numbers.emplace(name, static_cast<Id>(numbers.size())).first->second);
+  }
+  summary.groups.resize(numbers.size());
+  for (const auto& [name, number] : numbers) summary.groups[static_cast<std::size_t>(number)] = name;
+  return group;
+}
+
+}  // namespace
+
+CohortSummary summarise(const Cohort& cohort) {
+  const Schema& schema = cohort.schema();
+  CohortSummary summary;
+  summary.students = cohort.student_count();
+  summary.enrollments = cohort.enrollments().one_count();
+  const std::vector<Id> group = group_courses(schema, summary);
+
+  std::map<std::int32_t, std::size_t> years;
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    for (Id t = 0; t < schema.period_count(); ++t) {
+      if (cohort.calendar(s, t) >= 0) years[cohort.calendar(s, t)] = 0;
+    }
+  }
+  summary.time = years.empty() ? "period" : "year";
+  std::size_t next = 0;
+  for (auto& [year, place] : years) {
+    place = next++;
+    summary.times.push_back(std::to_string(year));
+  }
+  if (years.empty()) summary.times = schema.periods();
+  summary.by_group.assign(summary.groups.size(), std::vector<CellCount>(summary.times.size()));
+
+  for (const std::string& label : schema.periods()) summary.periods.push_back({label});
+  std::vector<std::int64_t> takers(static_cast<std::size_t>(schema.course_count()), 0);
+  std::vector<std::int64_t> last_taker(takers.size(), -1);
+  std::vector<std::int64_t> last_in_cell(summary.groups.size() * summary.times.size(), -1);
+  double sum = 0, squares = 0;
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    for (Id t = 0; t < schema.period_count(); ++t) {
+      auto& period = summary.periods[static_cast<std::size_t>(t)];
+      const PeriodStatus status = cohort.status(s, t);
+      ++(status == PeriodStatus::present ? period.present : status == PeriodStatus::left ? period.left : period.unknown);
+      const auto bits = cohort.bits(s, t);
+      period.mean_courses += static_cast<double>(bits.size());
+      const std::int32_t year = cohort.calendar(s, t);
+      const bool placed = years.empty() || year >= 0;
+      for (const Id bit : bits) {
+        const auto course = static_cast<std::size_t>(schema.course_of(bit));
+        if (last_taker[course] != s) {
+          last_taker[course] = s;
+          ++takers[course];
+        }
+        if (!placed) continue;
+        const std::size_t time = years.empty() ? static_cast<std::size_t>(t) : years[year];
+        const auto g = static_cast<std::size_t>(group[course]);
+        CellCount& cell = summary.by_group[g][time];
+        ++cell.enrollments;
+        std::int64_t& last = last_in_cell[g * summary.times.size() + time];
+        if (last != s) {
+          last = s;
+          ++cell.students;
+        }
+      }
+    }
+    const std::size_t count = cohort.bits(s).size();
+    if (count >= summary.course_counts.size()) summary.course_counts.resize(count + 1, 0);
+    ++summary.course_counts[count];
+    sum += static_cast<double>(count);
+    squares += static_cast<double>(count) * static_cast<double>(count);
+  }
+  for (auto& period : summary.periods) {
+    if (period.present > 0) period.mean_courses /= static_cast<double>(period.present);
+  }
+  const auto n = static_cast<double>(std::max<std::int64_t>(1, summary.students));
+  summary.mean_courses = sum / n;
+  summary.sd_courses = std::sqrt(std::max(0.0, squares / n - summary.mean_courses * summary.mean_courses));
+
+  // Largest group first; equal ones by name.
+  std::vector<std::size_t> order(summary.groups.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto total = [&](std::size_t g) {
+    std::int64_t count = 0;
+    for (const CellCount& cell : summary.by_group[g]) count += cell.enrollments;
+    return count;
+  };
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    return total(a) != total(b) ? total(a) > total(b) : summary.groups[a] < summary.groups[b];
+  });
+  std::vector<std::string> groups;
+  std::vector<std::vector<CellCount>> cells;
+  for (const std::size_t g : order) {
+    groups.push_back(summary.groups[g]);
+    cells.push_back(summary.by_group[g]);
+  }
+  summary.groups = std::move(groups);
+  summary.by_group = std::move(cells);
+
+  for (Id c = 0; c < schema.course_count(); ++c) summary.popular.push_back({c, takers[static_cast<std::size_t>(c)]});
+  std::ranges::stable_sort(summary.popular, std::ranges::greater(), &CohortSummary::CourseCount::students);
+  return summary;
+}
+
+}  // namespace desirepath::inline transcripts

@@ -1,0 +1,77 @@
+// What is known of some students: any bits taken, any bits not taken, the rest unknown.
+//
+// Whole periods unknown, single courses unknown, early leavers, late entrants: the same thing. Every query is
+// evidence -> answer.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "desirepath/core/binary_matrix.h"
+#include "desirepath/transcripts/cohort.h"
+
+namespace desirepath::inline transcripts {
+
+/// What holds for the bits of a student's period that no list names.
+enum class PeriodKnowledge : std::uint8_t {
+  open = 0,    // unknown; `exceptions` are known not to be taken
+  closed = 1,  // not taken; `exceptions` are unknown
+  left = 2     // the student has left: no bits
+};
+
+class EvidenceBatch {
+ public:
+  EvidenceBatch(Id periods, Id courses, std::vector<std::string> students, std::vector<PeriodKnowledge> knowledge,
+                BinaryMatrix taken, BinaryMatrix exceptions);
+
+  /// Everything a cohort knows: present periods closed, the others unknown (or left).
+  static EvidenceBatch of(const Cohort& cohort);
+
+  std::int64_t student_count() const { return static_cast<std::int64_t>(students_.size()); }
+  const std::vector<std::string>& students() const { return students_; }
+  Id period_count() const { return periods_; }
+  Id course_count() const { return courses_; }
+
+  PeriodKnowledge knowledge(std::int64_t student, Id period) const { return knowledge_[row(student, period)]; }
+  /// Bits known to be taken; ascending bit numbers of the schema, as are the exceptions.
+  std::span<const Id> taken(std::int64_t student, Id period) const {
+    return taken_.row(static_cast<std::int64_t>(row(student, period)));
+  }
+  std::span<const Id> exceptions(std::int64_t student, Id period) const {
+    return exceptions_.row(static_cast<std::int64_t>(row(student, period)));
+  }
+  /// Nothing at all is known of the period.
+  bool is_unknown(std::int64_t student, Id period) const {
+    return knowledge(student, period) == PeriodKnowledge::open && taken(student, period).empty() &&
+           exceptions(student, period).empty();
+  }
+  /// The same evidence with whole periods forgotten.
+  EvidenceBatch without_periods(std::span<const Id> periods) const;
+
+ private:
+  std::size_t row(std::int64_t student, Id period) const {
+    return static_cast<std::size_t>(student * periods_ + period);
+  }
+
+  Id periods_;
+  Id courses_;
+  std::vector<std::string> students_;
+  std::vector<PeriodKnowledge> knowledge_;
+  BinaryMatrix taken_;
+  BinaryMatrix exceptions_;
+};
+
+/// One row of the evidence table `student,period,course,taken`.
+struct EvidenceRow {
+  std::string student;
+  std::string period;
+  std::string course;  // "*" with taken = 0 closes the period
+  std::optional<bool> taken;
+  std::int64_t record = 0;  // for messages
+};
+
+/// Students in the order they first appear. Names must exist in the schema: an InputError names the nearest one.
+EvidenceBatch evidence_from_rows(const Schema& schema, std::span<const EvidenceRow> rows, const std::string& file);
+
+}  // namespace desirepath::inline transcripts

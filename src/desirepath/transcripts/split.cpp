@@ -1,0 +1,67 @@
+#include "desirepath/transcripts/split.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+
+namespace desirepath::inline transcripts {
+
+Split split_by_share(const Cohort& cohort, const SplitShares& shares, const RandomStream& stream) {
+  const bool valid = shares.validation >= 0 && shares.hold_out >= 0 && shares.validation + shares.hold_out < 1;
+  if (!valid) throw OptionError("shares of validation and hold-out must be at least 0 and together under 1");
+  const std::int64_t count = cohort.student_count();
+  std::vector<std::pair<std::uint64_t, std::int64_t>> draws;
+  draws.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t s = 0; s < count; ++s) {
+    draws.emplace_back(stream.child(cohort.students()[static_cast<std::size_t>(s)]).bits(), s);
+  }
+  std::ranges::sort(draws);
+  const auto hold_out = static_cast<std::int64_t>(std::llround(shares.hold_out * static_cast<double>(count)));
+  const auto validation = static_cast<std::int64_t>(std::llround(shares.validation * static_cast<double>(count)));
+  Split split;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t student = draws[static_cast<std::size_t>(i)].second;
+    (i < hold_out ? split.hold_out : i < hold_out + validation ? split.validation : split.training).push_back(student);
+  }
+  std::ranges::sort(split.training);
+  std::ranges::sort(split.validation);
+  std::ranges::sort(split.hold_out);
+  return split;
+}
+
+Split split_by_attribute(const Cohort& cohort, std::string_view name, std::size_t validation_values,
+                         std::size_t hold_out_values) {
+  const Attribute& attribute = cohort.attribute(name);
+  const std::size_t count = attribute.values.size();
+  if (validation_values + hold_out_values >= count) {
+    throw OptionError(concat("attribute '", name, "' has ", counted(static_cast<std::int64_t>(count), "value", "values"),
+                             ", too few to set ", validation_values + hold_out_values, " aside"));
+  }
+  // Values as numbers where all of them are (years), else as text.
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  const auto is_number = [](const std::string& text) {
+    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  };
+  const bool numeric = std::ranges::all_of(attribute.values, is_number);
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    const std::string &x = attribute.values[a], &y = attribute.values[b];
+    return numeric && x.size() != y.size() ? x.size() < y.size() : x < y;
+  });
+  std::vector<int> place(count, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    place[order[i]] = i >= count - hold_out_values ? 2 : i >= count - hold_out_values - validation_values ? 1 : 0;
+  }
+  Split split;
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    const Id code = attribute.codes[static_cast<std::size_t>(s)];
+    const int target = code < 0 ? 0 : place[static_cast<std::size_t>(code)];
+    (target == 2 ? split.hold_out : target == 1 ? split.validation : split.training).push_back(s);
+  }
+  return split;
+}
+
+}  // namespace desirepath::inline transcripts
