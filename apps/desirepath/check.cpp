@@ -1,19 +1,22 @@
-#include <CLI/CLI.hpp>
 #include <iostream>
+
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "desirepath/core/error.h"
-#include "desirepath/core/text.h"
 #include "preparation_output.h"
 #include "program.h"
 #include "raw_table.h"
 
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+
 namespace desirepath::app {
 
 void add_check(Program& program) {
-  Verb& verb = program.add({"check",
-                            "what is in the file, what would be rejected and why; writes nothing",
-                            {"desirepath check enrollments.csv", "desirepath check 'terms/*.csv.gz' --map student=EMPLID --json"}});
+  Verb& verb = program.add(
+      {"check",
+       "what is in the file, what would be rejected and why; writes nothing",
+       {"desirepath check enrollments.csv", "desirepath check 'terms/*.csv.gz' --map student=EMPLID --json"}});
   auto sources = std::make_shared<std::vector<std::string>>();
   verb.app->add_option("SOURCE", *sources, "CSV, TSV, gz, zst, Parquet or DuckDB files, or patterns")->required();
   auto table = add_raw_table_options(*verb.app);
@@ -31,7 +34,8 @@ void add_check(Program& program) {
       failure = error.what();
     }
     verb.console->end_progress();
-    const double bad = static_cast<double>(report.rows_rejected()) / static_cast<double>(std::max<std::int64_t>(1, report.rows_in));
+    const double bad =
+        static_cast<double>(report.rows_rejected()) / static_cast<double>(std::max<std::int64_t>(1, report.rows_in));
     if (failure.empty() && bad > bound) {
       failure = concat(fixed(100 * bad, 1), " % of the rows are bad, over --max-bad ", fixed(100 * bound, 1), " %");
     }

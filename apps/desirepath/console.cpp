@@ -1,11 +1,11 @@
 #include "console.h"
 
-#include <unistd.h>
-
 #include <cmath>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <thread>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "desirepath/core/text.h"
 
@@ -27,7 +27,9 @@ void Console::say(const std::string& line) const {
   if (!quiet) std::cerr << line << '\n';
 }
 
-void Console::warn(const std::string& line) const { std::cerr << "desirepath: warning: " << line << '\n'; }
+void Console::warn(const std::string& line) const {
+  std::cerr << "desirepath: warning: " << line << '\n';
+}
 
 void Console::print_json(const std::string& verb, nlohmann::ordered_json object) const {
   nlohmann::ordered_json whole;
@@ -63,8 +65,9 @@ ProgressSink Console::progress_sink() {
     constexpr int width = 24;
     const int done = static_cast<int>(std::lround(width * std::min(1.0, event.fraction)));
     const double elapsed = seconds_between(phase_started_, now);
-    std::string line = concat("\r\033[K", event.phase, " [", std::string(static_cast<std::size_t>(done), '#'),
-                              std::string(static_cast<std::size_t>(width - done), '.'), "] ", fixed(100 * event.fraction, 0), " %");
+    std::string line =
+        concat("\r\033[K", event.phase, " [", std::string(static_cast<std::size_t>(done), '#'),
+               std::string(static_cast<std::size_t>(width - done), '.'), "] ", fixed(100 * event.fraction, 0), " %");
     if (event.iteration >= 0) line += concat("  iteration ", event.iteration);
     if (std::isfinite(event.objective)) line += concat("  objective ", fixed(event.objective, 5));
     if (event.fraction > 0.02 && event.fraction < 1) {

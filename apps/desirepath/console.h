@@ -3,8 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "desirepath/core/progress.h"
 #include "desirepath/core/table.h"

@@ -1,14 +1,16 @@
-#include <CLI/CLI.hpp>
 #include <iostream>
+
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+
+#include "program.h"
+#include "raw_table.h"
 
 #include "desirepath/core/atomic_file.h"
 #include "desirepath/core/text.h"
 #include "desirepath/reports/cohort_figures.h"
 #include "desirepath/reports/suppression.h"
 #include "desirepath/transcripts/cohort_summary.h"
-#include "program.h"
-#include "raw_table.h"
 
 namespace desirepath::app {
 
@@ -35,10 +37,11 @@ Table course_table(const CohortSummary& summary, const Schema& schema, std::size
 }  // namespace
 
 void add_describe(Program& program) {
-  Verb& verb = program.add({"describe",
-                            "who and what is in a cohort (the paper's data figure)",
-                            {"desirepath describe all.cohort", "desirepath describe enrollments.csv --figures figures --json"},
-                            /*prints_table=*/true});
+  Verb& verb =
+      program.add({"describe",
+                   "who and what is in a cohort (the paper's data figure)",
+                   {"desirepath describe all.cohort", "desirepath describe enrollments.csv --figures figures --json"},
+                   /*prints_table=*/true});
   struct Options {
     std::string cohort, figures;
     std::int64_t min_cell = default_min_cell;
@@ -47,7 +50,8 @@ void add_describe(Program& program) {
   auto options = std::make_shared<Options>();
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->required();
   verb.app->add_option("--figures", options->figures, "folder for the figures as SVG");
-  verb.app->add_option("--min-cell", options->min_cell, "no figure rests on fewer students (under 5 is refused)")->capture_default_str();
+  verb.app->add_option("--min-cell", options->min_cell, "no figure rests on fewer students (under 5 is refused)")
+      ->capture_default_str();
   verb.app->add_flag("--force", options->force, "replace files that exist");
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, table] {
@@ -90,8 +94,8 @@ void add_describe(Program& program) {
     if (provenance.contains("stages")) {
       Table stages({{"after"}, {"rows"}, {"students"}, {"courses"}});
       for (const auto& stage : provenance["stages"]) {
-        stages.add_row({stage.value("after", ""), stage.value("rows", std::int64_t{0}), stage.value("students", std::int64_t{0}),
-                        stage.value("courses", std::int64_t{0})});
+        stages.add_row({stage.value("after", ""), stage.value("rows", std::int64_t{0}),
+                        stage.value("students", std::int64_t{0}), stage.value("courses", std::int64_t{0})});
       }
       stages.print_text(std::cout);
       std::cout << '\n';

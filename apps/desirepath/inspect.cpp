@@ -1,11 +1,13 @@
-#include <CLI/CLI.hpp>
 #include <iostream>
+
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+
+#include "program.h"
 
 #include "desirepath/core/archive.h"
 #include "desirepath/core/text.h"
 #include "desirepath/transcripts/cohort.h"
-#include "program.h"
 
 namespace desirepath::app {
 

@@ -1,7 +1,8 @@
 #include "preparation_output.h"
 
-#include <nlohmann/json.hpp>
 #include <ostream>
+
+#include <nlohmann/json.hpp>
 
 #include "desirepath/core/text.h"
 
@@ -10,14 +11,18 @@ namespace desirepath::app {
 void print_preparation(const PrepareReport& report, std::ostream& out) {
   for (const auto& source : report.sources) {
     out << source.file << ": " << source.description << ", " << counted(source.rows, "row", "rows") << '\n';
-    out << "  read as: " << (source.format.empty() ? "mapped by hand" : source.format) << " (" << join(source.mapping, ", ") << ")\n";
+    out << "  read as: " << (source.format.empty() ? "mapped by hand" : source.format) << " ("
+        << join(source.mapping, ", ") << ")\n";
   }
-  for (const std::string& note : report.notes) out << "note: " << note << '\n';
-  out << "\nrows in " << with_separators(report.rows_in) << " = kept " << with_separators(report.rows_kept) << " + filtered "
-      << with_separators(report.rows_filtered()) << " + rejected " << with_separators(report.rows_rejected()) << '\n';
+  for (const std::string& note : report.notes)
+    out << "note: " << note << '\n';
+  out << "\nrows in " << with_separators(report.rows_in) << " = kept " << with_separators(report.rows_kept)
+      << " + filtered " << with_separators(report.rows_filtered()) << " + rejected "
+      << with_separators(report.rows_rejected()) << '\n';
   if (!report.stages.empty()) {
     Table stages({{"after"}, {"rows"}, {"students"}, {"courses"}});
-    for (const Stage& stage : report.stages) stages.add_row({stage.filter, stage.rows, stage.students, stage.courses});
+    for (const Stage& stage : report.stages)
+      stages.add_row({stage.filter, stage.rows, stage.students, stage.courses});
     out << '\n';
     stages.print_text(out);
   }
@@ -27,7 +32,8 @@ void print_preparation(const PrepareReport& report, std::ostream& out) {
       std::string first;
       for (const Reject& reject : report.rejects.kept()) {
         if (reject.reason != reason.what) continue;
-        first = concat(report.sources.size() > 1 ? report.sources[reject.source].file + ", " : "", "record ", with_separators(reject.record));
+        first = concat(report.sources.size() > 1 ? report.sources[reject.source].file + ", " : "", "record ",
+                       with_separators(reject.record));
         if (!reject.column.empty()) first += concat(", column ", reject.column);
         break;
       }

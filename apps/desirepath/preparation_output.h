@@ -2,6 +2,7 @@
 #pragma once
 
 #include "console.h"
+
 #include "desirepath/ingest/prepare.h"
 
 namespace desirepath::app {

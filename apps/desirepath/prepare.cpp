@@ -1,31 +1,36 @@
-#include <CLI/CLI.hpp>
 #include <iostream>
+
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "desirepath/core/atomic_file.h"
-#include "desirepath/core/error.h"
-#include "desirepath/core/text.h"
 #include "preparation_output.h"
 #include "program.h"
 #include "raw_table.h"
 
+#include "desirepath/core/atomic_file.h"
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+
 namespace desirepath::app {
 
 void add_prepare(Program& program) {
-  Verb& verb = program.add({"prepare",
-                            "clean, filter, cut into periods: one file for all later commands",
-                            {"desirepath prepare enrollments.csv --courses courses.csv --out all.cohort",
-                             "desirepath prepare extract.csv --map student=EMPLID --map \"course=SUBJECT || ' ' || CATALOG_NBR\" "
-                             "--periods years-since-entry --out all.cohort"}});
+  Verb& verb = program.add(
+      {"prepare",
+       "clean, filter, cut into periods: one file for all later commands",
+       {"desirepath prepare enrollments.csv --courses courses.csv --out all.cohort",
+        "desirepath prepare extract.csv --map student=EMPLID --map \"course=SUBJECT || ' ' || CATALOG_NBR\" "
+        "--periods years-since-entry --out all.cohort"}});
   struct Options {
     std::vector<std::string> sources;
     std::string out, rejects;
     bool force = false;
   };
   auto options = std::make_shared<Options>();
-  verb.app->add_option("SOURCE", options->sources, "CSV, TSV, gz, zst, Parquet or DuckDB files, or patterns")->required();
+  verb.app->add_option("SOURCE", options->sources, "CSV, TSV, gz, zst, Parquet or DuckDB files, or patterns")
+      ->required();
   verb.app->add_option("--out", options->out, "cohort file to write")->required();
-  verb.app->add_option("--rejects", options->rejects, "write bad rows here: file,record,column,reason (no student data)");
+  verb.app->add_option("--rejects", options->rejects,
+                       "write bad rows here: file,record,column,reason (no student data)");
   verb.app->add_flag("--force", options->force, "replace files that exist");
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, table] {
@@ -35,12 +40,13 @@ void add_prepare(Program& program) {
     PrepareReport report;
     const auto write_rejects = [&] {
       std::vector<std::string> files;
-      for (const auto& source : report.sources) files.push_back(source.file);
+      for (const auto& source : report.sources)
+        files.push_back(source.file);
       if (!options->rejects.empty() && !files.empty()) report.rejects.write(options->rejects, files, overwrite);
     };
     try {
-      const Prepared prepared =
-          prepare_cohort(options->sources, table->to_options(10, *verb.console), verb.console->progress_sink(), &report);
+      const Prepared prepared = prepare_cohort(options->sources, table->to_options(10, *verb.console),
+                                               verb.console->progress_sink(), &report);
       write_rejects();
       prepared.cohort.save(options->out, overwrite);
       verb.console->end_progress();
@@ -50,7 +56,8 @@ void add_prepare(Program& program) {
       }
       if (!verb.console->quiet) print_preparation(report, std::cerr);
       const Schema& schema = prepared.cohort.schema();
-      verb.console->say(concat("\nwrote ", options->out, ": ", counted(prepared.cohort.student_count(), "student", "students"), ", ",
+      verb.console->say(concat("\nwrote ", options->out, ": ",
+                               counted(prepared.cohort.student_count(), "student", "students"), ", ",
                                counted(schema.course_count(), "course", "courses"), ", ",
                                counted(schema.period_count(), "period", "periods"), ", ",
                                counted(prepared.cohort.enrollments().one_count(), "enrollment", "enrollments")));

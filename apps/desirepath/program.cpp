@@ -1,8 +1,9 @@
 #include "program.h"
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <new>
+
+#include <CLI/CLI.hpp>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/nearest_name.h"
@@ -16,7 +17,8 @@ namespace {
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_lnames())
+      names.push_back("--" + name);
   }
   return names;
 }
@@ -42,27 +44,36 @@ Verb& Program::add(const VerbDescription& description) {
   verb.app->set_help_flag("--help", "this text");
   verb.app->allow_extras();  // they are answered by parse(), with the nearest name
   std::string footer = "Examples:";
-  for (const std::string& example : description.examples) footer += "\n  " + example;
+  for (const std::string& example : description.examples)
+    footer += "\n  " + example;
   verb.app->footer(footer);
   const std::string group = "Everywhere";
   verb.app->add_flag("--json", console_.json, "one JSON object on stdout, nothing else")->group(group);
   if (description.prints_table) verb.app->add_flag("--csv", console_.csv, "the table as CSV on stdout")->group(group);
-  verb.app->add_option("--seed", console_.seed, "same input, options and seed: same bytes")->capture_default_str()->group(group);
+  verb.app->add_option("--seed", console_.seed, "same input, options and seed: same bytes")
+      ->capture_default_str()
+      ->group(group);
   verb.app->add_option("--threads", console_.threads, "threads (0: all cores); results do not depend on it")
-      ->check(CLI::Range(0, 1024))->capture_default_str()->group(group);
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str()
+      ->group(group);
   verb.app->add_flag("--quiet", console_.quiet, "say nothing but warnings and errors")->group(group);
   verb.app->add_option("--progress", console_.progress, "auto (on a terminal), json (lines on stderr), off")
-      ->check(CLI::IsMember({"auto", "json", "off"}))->capture_default_str()->group(group);
+      ->check(CLI::IsMember({"auto", "json", "off"}))
+      ->capture_default_str()
+      ->group(group);
   return verb;
 }
 
 void Program::parse(int count, char** arguments) {
   if (count > 1 && arguments[1][0] != '-') {
     std::vector<std::string> names;
-    for (const auto& verb : verbs_) names.push_back(verb->app->get_name());
+    for (const auto& verb : verbs_)
+      names.push_back(verb->app->get_name());
     const std::string given = arguments[1];
     if (std::find(names.begin(), names.end(), given) == names.end()) {
-      throw OptionError(concat("no command '", given, "'", did_you_mean(given, names), "; 'desirepath --help' lists them"));
+      throw OptionError(
+          concat("no command '", given, "'", did_you_mean(given, names), "; 'desirepath --help' lists them"));
     }
   }
   app_.parse(count, arguments);
@@ -73,9 +84,12 @@ void Program::parse(int count, char** arguments) {
       if (!extra.starts_with("-")) continue;
       const std::string name = split(extra, '=').front();
       const std::string hint = did_you_mean(name, option_names(*verb->app));
-      throw OptionError(concat("no option '", name, "'", hint, "; see 'desirepath ", verb->app->get_name(), " --help'"));
+      throw OptionError(
+          concat("no option '", name, "'", hint, "; see 'desirepath ", verb->app->get_name(), " --help'"));
     }
-    if (!extras.empty()) throw OptionError(concat("unexpected argument '", extras.front(), "'; see 'desirepath ", verb->app->get_name(), " --help'"));
+    if (!extras.empty())
+      throw OptionError(
+          concat("unexpected argument '", extras.front(), "'; see 'desirepath ", verb->app->get_name(), " --help'"));
   }
 }
 

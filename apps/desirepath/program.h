@@ -1,10 +1,11 @@
 // The command line as a list of verbs, and what all of them share.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include <CLI/App.hpp>
 
 #include "console.h"
 

@@ -13,36 +13,56 @@ std::shared_ptr<RawTableArguments> add_raw_table_options(CLI::App& app) {
   auto a = std::make_shared<RawTableArguments>();
   const auto list = [](const std::vector<std::string>& names) { return join(names, "|"); };
   const std::string reading = "Reading a raw table", rules = "Periods, rows and students of a raw table";
-  app.add_option("--mapping", a->mapping_file, "TOML file with any of the options below; the command line wins")->group(reading);
-  app.add_option("--map", a->map, "COLUMN=EXPRESSION: a column name or an SQL expression; repeatable")->group(reading)->allow_extra_args(false);
+  app.add_option("--mapping", a->mapping_file, "TOML file with any of the options below; the command line wins")
+      ->group(reading);
+  app.add_option("--map", a->map, "COLUMN=EXPRESSION: a column name or an SQL expression; repeatable")
+      ->group(reading)
+      ->allow_extra_args(false);
   app.add_option("--where", a->where, "SQL condition on the file's columns")->group(reading);
   std::vector<std::string> formats;
-  for (const Preset& preset : presets()) formats.push_back(concat(preset.name, " (", preset.what, ")"));
-  app.add_option("--format", a->format, "form of the file, else told by its columns: " + join(formats, ", "))->group(reading);
+  for (const Preset& preset : presets())
+    formats.push_back(concat(preset.name, " (", preset.what, ")"));
+  app.add_option("--format", a->format, "form of the file, else told by its columns: " + join(formats, ", "))
+      ->group(reading);
   app.add_option("--encoding", a->encoding, "else detected")->group(reading);
   app.add_option("--delimiter", a->delimiter, "one character or 'tab', else sniffed")->group(reading);
   app.add_option("--table", a->table, "table of a DuckDB file")->group(reading);
-  app.add_option("--courses", a->courses, "course list: course,label,subject,school,concentration,prerequisites,...; listed courses exist even if nobody took them")->group(reading);
+  app.add_option("--courses", a->courses,
+                 "course list: course,label,subject,school,concentration,prerequisites,...; listed courses exist even "
+                 "if nobody took them")
+      ->group(reading);
   app.add_option("--aliases", a->aliases, "renamed and cross-listed courses: alias,course")->group(reading);
   app.add_option("--max-bad", a->max_bad, "share of bad rows that stops the run (0.01)")->group(reading);
 
   app.add_option("--periods", a->periods, list(rule_names<PeriodRule>()))->group(rules);
   app.add_option("--terms", a->terms, "house term codes: code,year[,order][,summer] or code,term")->group(rules);
-  app.add_option("--summer-terms", a->summer_terms, "codes behind the year that mean summer")->delimiter(',')->group(rules);
-  app.add_option("--keep-periods", a->keep_periods, "number of periods (all where given; 4 years or 8 terms since entry)")->group(rules);
-  app.add_option("--later", a->later, list(rule_names<LaterRule>()) + ": rows behind the last period (drop)")->group(rules);
-  app.add_option("--absent", a->absent, list(rule_names<AbsentRule>()) + ": what a missing later period means (unknown)")->group(rules);
+  app.add_option("--summer-terms", a->summer_terms, "codes behind the year that mean summer")
+      ->delimiter(',')
+      ->group(rules);
+  app.add_option("--keep-periods", a->keep_periods,
+                 "number of periods (all where given; 4 years or 8 terms since entry)")
+      ->group(rules);
+  app.add_option("--later", a->later, list(rule_names<LaterRule>()) + ": rows behind the last period (drop)")
+      ->group(rules);
+  app.add_option("--absent", a->absent,
+                 list(rule_names<AbsentRule>()) + ": what a missing later period means (unknown)")
+      ->group(rules);
   app.add_option("--summer", a->summer, list(rule_names<SummerRule>()) + ": summer terms (keep)")->group(rules);
-  app.add_option("--withdrawn", a->withdrawn, list(rule_names<WithdrawnRule>()) + ": rows with a withdrawal grade (keep)")->group(rules);
+  app.add_option("--withdrawn", a->withdrawn,
+                 list(rule_names<WithdrawnRule>()) + ": rows with a withdrawal grade (keep)")
+      ->group(rules);
   app.add_option("--withdrawn-grades", a->withdrawn_grades, "grades that mean withdrawn")->delimiter(',')->group(rules);
   app.add_flag("--passed-only", a->passed_only, "drop rows with a failing grade")->group(rules);
   app.add_option("--failing-grades", a->failing_grades, "grades that mean failed")->delimiter(',')->group(rules);
-  app.add_option("--repeats", a->repeats, list(rule_names<RepeatRule>()) + ": a course in several periods (keep)")->group(rules);
+  app.add_option("--repeats", a->repeats, list(rule_names<RepeatRule>()) + ": a course in several periods (keep)")
+      ->group(rules);
   app.add_option("--part-time", a->part_time, list(rule_names<PartTimeRule>()) + " (keep)")->group(rules);
   app.add_option("--full-time-courses", a->full_time_courses, "a period with fewer courses is part-time")->group(rules);
   app.add_option("--full-time-units", a->full_time_units, "a period with fewer units is part-time")->group(rules);
-  app.add_option("--min-periods", a->min_periods, "keep students present in at least this many periods (1)")->group(rules);
-  app.add_option("--min-takers", a->min_takers, "drop courses with fewer students (10 in prepare, else 1)")->group(rules);
+  app.add_option("--min-periods", a->min_periods, "keep students present in at least this many periods (1)")
+      ->group(rules);
+  app.add_option("--min-takers", a->min_takers, "drop courses with fewer students (10 in prepare, else 1)")
+      ->group(rules);
   return a;
 }
 
@@ -53,7 +73,8 @@ TableOptions RawTableArguments::to_options(int default_min_takers, const Console
   if (!mapping_file.empty()) merge_mapping_file(mapping_file, options);
   for (const std::string& entry : map) {
     const std::size_t at = entry.find('=');
-    if (at == std::string::npos || at == 0) throw OptionError(concat("--map ", entry, ": write it as COLUMN=EXPRESSION"));
+    if (at == std::string::npos || at == 0)
+      throw OptionError(concat("--map ", entry, ": write it as COLUMN=EXPRESSION"));
     options.map[std::string(trimmed(entry.substr(0, at)))] = std::string(trimmed(entry.substr(at + 1)));
   }
   const auto set = [](std::string& target, const std::string& value) {

@@ -1,12 +1,14 @@
 // The options of a raw table, the same on every command that takes one, and cohorts from either kind of file.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <CLI/App.hpp>
+
 #include "console.h"
+
 #include "desirepath/ingest/prepare.h"
 #include "desirepath/ingest/table_options.h"
 #include "desirepath/transcripts/cohort.h"

@@ -1,11 +1,5 @@
 #include "desirepath/ingest/byte_source.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
-#include <zstd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -13,6 +7,12 @@
 #include <string_view>
 #include <system_error>
 #include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #include "desirepath/core/archive.h"
 #include "desirepath/core/error.h"
@@ -32,7 +32,8 @@ class FileBytes : public ByteSource {
     if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) fail();
     if (S_ISDIR(status.st_mode)) {
       ::close(descriptor_);
-      throw FileError(concat("cannot read ", path_, ": it is a folder; name a file or a pattern like '", path_, "/*.csv'"));
+      throw FileError(
+          concat("cannot read ", path_, ": it is a folder; name a file or a pattern like '", path_, "/*.csv'"));
     }
     size_ = static_cast<double>(status.st_size);
   }
@@ -80,7 +81,8 @@ class PackedBytes : public ByteSource {
   }
   void consume(std::size_t count) { begin_ += count; }
   [[noreturn]] void cut_short(std::string_view format) const {
-    throw InputError(concat(file_.path(), ": the ", format, " data ends too early: the file is cut short; copy it again"));
+    throw InputError(
+        concat(file_.path(), ": the ", format, " data ends too early: the file is cut short; copy it again"));
   }
   [[noreturn]] void damaged(std::string_view format) const {
     throw InputError(concat(file_.path(), ": the ", format, " data is damaged; copy it again"));
@@ -180,7 +182,9 @@ class MemoryBytes : public ByteSource {
     done_ += count;
     return count;
   }
-  double fraction() const override { return text_.empty() ? 1 : static_cast<double>(done_) / static_cast<double>(text_.size()); }
+  double fraction() const override {
+    return text_.empty() ? 1 : static_cast<double>(done_) / static_cast<double>(text_.size());
+  }
 
  private:
   std::string text_;
@@ -207,7 +211,10 @@ constexpr std::array signatures = {
     Signature{0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv, FileKind::foreign, "an old Excel workbook (.xls)", save_as_csv},
     Signature{0, "%PDF"sv, FileKind::foreign, "a PDF", "ask for the table itself, as CSV"},
     Signature{0, "BZh"sv, FileKind::foreign, "bzip2 data", "unpack it (bunzip2) and give the result"},
-    Signature{0, "\xfd" "7zXZ\0"sv, FileKind::foreign, "xz data", "unpack it (unxz) and give the result"},
+    Signature{0,
+              "\xfd"
+              "7zXZ\0"sv,
+              FileKind::foreign, "xz data", "unpack it (unxz) and give the result"},
     Signature{0, "7z\xbc\xaf\x27\x1c"sv, FileKind::foreign, "a 7-zip archive", "unpack it and give the result"},
     Signature{0, "SQLite format 3\0"sv, FileKind::foreign, "an SQLite database", "export the table as CSV"},
     Signature{0, "$FL2"sv, FileKind::foreign, "an SPSS file", save_as_csv},
@@ -217,7 +224,10 @@ constexpr std::array signatures = {
     Signature{0, "RDX2"sv, FileKind::foreign, "an R data file", save_as_csv},
     Signature{0, "RDX3"sv, FileKind::foreign, "an R data file", save_as_csv},
     Signature{0, "ARROW1"sv, FileKind::foreign, "an Arrow/Feather file", "write it as Parquet or CSV"},
-    Signature{0, "\x7f" "ELF"sv, FileKind::foreign, "a program", "give a table"},
+    Signature{0,
+              "\x7f"
+              "ELF"sv,
+              FileKind::foreign, "a program", "give a table"},
     Signature{0, "\x89PNG"sv, FileKind::foreign, "a picture", "give a table"},
     Signature{0, "\xff\xd8\xff"sv, FileKind::foreign, "a picture", "give a table"},
 };
@@ -250,6 +260,8 @@ std::unique_ptr<ByteSource> open_bytes(const std::filesystem::path& path, FileKi
   return std::make_unique<FileBytes>(path);
 }
 
-std::unique_ptr<ByteSource> bytes_of(std::string text) { return std::make_unique<MemoryBytes>(std::move(text)); }
+std::unique_ptr<ByteSource> bytes_of(std::string text) {
+  return std::make_unique<MemoryBytes>(std::move(text));
+}
 
 }  // namespace desirepath::inline ingest

@@ -29,7 +29,8 @@ std::vector<Course> courses_from_table(const SmallTable& table) {
     Course course;
     course.name = row[name];
     if (course.name.empty()) throw InputError(position, "a course without a name");
-    if (!seen.insert(course.name).second) throw InputError(position, concat("course '", course.name, "' is listed twice"));
+    if (!seen.insert(course.name).second)
+      throw InputError(position, concat("course '", course.name, "' is listed twice"));
     if (label) course.label = row[*label];
     if (subject) course.subject = row[*subject];
     if (school) course.school = row[*school];
@@ -58,7 +59,8 @@ std::map<std::string, std::string> aliases_from_table(const SmallTable& table) {
     const std::string &alias = table.rows[r][from], &course = table.rows[r][to];
     if (alias.empty() || course.empty()) throw InputError(position, "an alias and the course it stands for are needed");
     const auto [old, added] = direct.emplace(alias, course);
-    if (!added && old->second != course) throw InputError(position, concat("alias '", alias, "' stands for two courses"));
+    if (!added && old->second != course)
+      throw InputError(position, concat("alias '", alias, "' stands for two courses"));
   }
   std::map<std::string, std::string> resolved;
   for (const auto& [alias, course] : direct) {
@@ -66,7 +68,8 @@ std::map<std::string, std::string> aliases_from_table(const SmallTable& table) {
     std::size_t steps = 0;
     for (auto next = direct.find(target); next != direct.end() && next->second != target; next = direct.find(target)) {
       target = next->second;
-      if (++steps > direct.size()) throw InputError(concat(table.file, ": aliases go round in a circle at '", alias, "'"));
+      if (++steps > direct.size())
+        throw InputError(concat(table.file, ": aliases go round in a circle at '", alias, "'"));
     }
     if (alias != target) resolved[alias] = target;
   }
@@ -101,7 +104,8 @@ std::map<std::string, Term> terms_from_table(const SmallTable& table) {
     }
     if (order) {
       const auto value = whole(row[*order]);
-      if (!value || *value < 0 || *value > 9999) throw InputError(position, "order is not a whole number from 0 to 9999");
+      if (!value || *value < 0 || *value > 9999)
+        throw InputError(position, "order is not a whole number from 0 to 9999");
       term.order = *value;
     } else if (year) {
       term.order = static_cast<int>(r) % 10'000;  // as the file lists them

@@ -13,8 +13,8 @@ namespace desirepath::inline ingest {
 
 /// Courses in the file's order; prerequisites are parted by semicolons or bars.
 std::vector<Course> courses_from_table(const SmallTable& table);
-/// `alias,course` (or `from,to`): renamed and cross-listed courses -> the name to count them under. Chains are followed;
-/// a circle is an error.
+/// `alias,course` (or `from,to`): renamed and cross-listed courses -> the name to count them under. Chains are
+/// followed; a circle is an error.
 std::map<std::string, std::string> aliases_from_table(const SmallTable& table);
 /// `code,year[,order][,summer]`: house codes; year is the academic year's first calendar year, or `term` holds a label.
 std::map<std::string, Term> terms_from_table(const SmallTable& table);

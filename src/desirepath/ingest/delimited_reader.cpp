@@ -50,25 +50,36 @@ std::vector<int> field_counts(std::string_view sample, char delimiter, char quot
 
 std::string Dialect::name() const {
   switch (delimiter) {
-    case ',': return "comma";
-    case ';': return "semicolon";
-    case '\t': return "tab";
-    case '|': return "bar";
-    default: return concat("'", delimiter, "'");
+    case ',':
+      return "comma";
+    case ';':
+      return "semicolon";
+    case '\t':
+      return "tab";
+    case '|':
+      return "bar";
+    default:
+      return concat("'", delimiter, "'");
   }
 }
 
 Dialect sniff_dialect(std::string_view sample) {
   Dialect dialect;
-  const auto occurrences = [&](std::string_view what) {
-    int count = 0;
-    for (std::size_t at = sample.find(what); at != std::string_view::npos; at = sample.find(what, at + 1)) ++count;
-    return count;
-  };
+  // Quotes inside a quoted cell: doubled, or behind a backslash. A pair that is a whole cell, or ends one, tells
+  // nothing.
+  int doubled = 0, escaped = 0;
+  for (std::size_t at = 1; at + 1 < sample.size(); ++at) {
+    if (sample[at] != '"') continue;
+    const auto parts_cells = [](char c) {
+      return c == '\n' || c == '\r' || std::ranges::find(delimiters, c) != delimiters.end();
+    };
+    if (sample[at - 1] == '\\') ++escaped;
+    if (sample[at + 1] == '"' && sample[at - 1] != '\\' && !parts_cells(sample[at - 1])) ++doubled;
+  }
   const bool double_quotes = sample.find('"') != std::string_view::npos;
   const auto starts_quoted = [&](char quote) { return !sample.empty() && sample.front() == quote; };
   if (!double_quotes && starts_quoted('\'')) dialect.quote = '\'';
-  dialect.backslash_escapes = double_quotes && occurrences("\\\"") > 0 && occurrences("\"\"") == 0;
+  dialect.backslash_escapes = escaped > 0 && doubled == 0;
 
   double best = 0;
   for (const char delimiter : delimiters) {
@@ -103,7 +114,8 @@ DelimitedReader::DelimitedReader(std::unique_ptr<TextDecoder> text, const std::s
   dialect_ = sniff_dialect(sample);
   if (named) dialect_.delimiter = *named;
   if (options_.delimiter) dialect_.delimiter = *options_.delimiter;
-  if (!read_header(file)) throw InputError(concat(file, ": there is no header line; the first line must name the columns"));
+  if (!read_header(file))
+    throw InputError(concat(file, ": there is no header line; the first line must name the columns"));
 }
 
 bool DelimitedReader::read_header(const std::string& file) {
@@ -203,10 +215,12 @@ DelimitedReader::Outcome DelimitedReader::parse(std::size_t& position, bool at_e
         *rewritten += stop[1];
         at = stop + 2;
       }
-      while (at < end && *at == ' ' && dialect_.delimiter != ' ') ++at;
+      while (at < end && *at == ' ' && dialect_.delimiter != ' ')
+        ++at;
     } else {
       const char* begin = at;
-      while (at < end && *at != dialect_.delimiter && *at != line_end) ++at;
+      while (at < end && *at != dialect_.delimiter && *at != line_end)
+        ++at;
       const char* cell_end = at;
       if (at < end && *at == line_end && cell_end > begin && cell_end[-1] == '\r' && !carriage_returns_) --cell_end;
       row_.emplace_back(begin, static_cast<std::size_t>(cell_end - begin));

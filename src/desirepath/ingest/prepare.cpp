@@ -5,10 +5,11 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 #include <unordered_map>
+
+#include <nlohmann/json.hpp>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/nearest_name.h"
@@ -27,22 +28,45 @@ constexpr int most_periods = 64;
 constexpr std::size_t most_varying_values = 1000;
 
 /// What became of a row: the rule that took it out, in the order the rules apply, or kept.
-enum class Fate : std::uint8_t { where, summer, withdrawn, not_passed, later, duplicate, repeat, part_time, few_periods, rare_course, kept };
+enum class Fate : std::uint8_t {
+  where,
+  summer,
+  withdrawn,
+  not_passed,
+  later,
+  duplicate,
+  repeat,
+  part_time,
+  few_periods,
+  rare_course,
+  kept
+};
 constexpr std::size_t fate_count = static_cast<std::size_t>(Fate::kept) + 1;
 
 std::string fate_name(Fate fate, const TableOptions& options, int last_period) {
   switch (fate) {
-    case Fate::where: return "not selected by --where";
-    case Fate::summer: return "summer term";
-    case Fate::withdrawn: return "withdrawn";
-    case Fate::not_passed: return "not passed";
-    case Fate::later: return concat("later than period ", last_period);
-    case Fate::duplicate: return "the same course again in the same period";
-    case Fate::repeat: return concat("repeat (the ", options.repeats == RepeatRule::first ? "first" : "last", " period counts)");
-    case Fate::part_time: return options.part_time == PartTimeRule::drop_periods ? "part-time period" : "part-time student";
-    case Fate::few_periods: return concat("student present in under ", options.min_periods, " periods");
-    case Fate::rare_course: return concat("course with under ", options.min_takers, " takers");
-    case Fate::kept: return "kept";
+    case Fate::where:
+      return "not selected by --where";
+    case Fate::summer:
+      return "summer term";
+    case Fate::withdrawn:
+      return "withdrawn";
+    case Fate::not_passed:
+      return "not passed";
+    case Fate::later:
+      return concat("later than period ", last_period);
+    case Fate::duplicate:
+      return "the same course again in the same period";
+    case Fate::repeat:
+      return concat("repeat (the ", options.repeats == RepeatRule::first ? "first" : "last", " period counts)");
+    case Fate::part_time:
+      return options.part_time == PartTimeRule::drop_periods ? "part-time period" : "part-time student";
+    case Fate::few_periods:
+      return concat("student present in under ", options.min_periods, " periods");
+    case Fate::rare_course:
+      return concat("course with under ", options.min_takers, " takers");
+    case Fate::kept:
+      return "kept";
   }
   return "";
 }
@@ -50,7 +74,7 @@ std::string fate_name(Fate fate, const TableOptions& options, int last_period) {
 struct Row {
   std::uint32_t student;
   std::uint32_t course;
-  std::int32_t when;   // number of the term, or the period itself; the period once it is known
+  std::int32_t when;  // number of the term, or the period itself; the period once it is known
   Fate fate = Fate::kept;
   Fate presence = Fate::kept;  // the rule that ended the student's presence in the period, or kept
 };
@@ -59,9 +83,11 @@ using Grades = std::set<std::string>;
 
 Grades grade_set(const std::vector<std::string>& given, std::initializer_list<const char*> usual) {
   Grades grades;
-  for (const std::string& grade : given) grades.insert(lower_case(trimmed(grade)));
+  for (const std::string& grade : given)
+    grades.insert(lower_case(trimmed(grade)));
   if (given.empty()) {
-    for (const char* grade : usual) grades.insert(grade);
+    for (const char* grade : usual)
+      grades.insert(grade);
   }
   return grades;
 }
@@ -72,7 +98,8 @@ std::optional<double> parse_number(std::string_view text) {
   std::ranges::replace(plain, ',', '.');
   double value = 0;
   const auto parsed = std::from_chars(plain.data(), plain.data() + plain.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != plain.data() + plain.size() || !std::isfinite(value)) return std::nullopt;
+  if (parsed.ec != std::errc() || parsed.ptr != plain.data() + plain.size() || !std::isfinite(value))
+    return std::nullopt;
   return value;
 }
 
@@ -142,23 +169,25 @@ class CourseText {
 class Collection {
  public:
   Collection(const TableOptions& options, PrepareReport& report) : options_(options), report_(report) {
-    failing_ = grade_set(options.failing_grades, {"f", "fail", "failed", "nc", "np", "u", "e", "wf", "i", "incomplete", "no credit", "not passed", "0"});
-    withdrawn_ = grade_set(options.withdrawn_grades, {"w", "wd", "wdr", "withdrawn", "withdraw", "withdrew", "dr", "drop", "dropped"});
+    failing_ = grade_set(options.failing_grades, {"f", "fail", "failed", "nc", "np", "u", "e", "wf", "i", "incomplete",
+                                                  "no credit", "not passed", "0"});
+    withdrawn_ = grade_set(options.withdrawn_grades,
+                           {"w", "wd", "wdr", "withdrawn", "withdraw", "withdrew", "dr", "drop", "dropped"});
     if (!options.terms_file.empty()) house_terms_ = terms_from_table(read_small_table(options.terms_file.string()));
     if (!options.aliases_file.empty()) aliases_ = aliases_from_table(read_small_table(options.aliases_file.string()));
   }
 
   void read(const std::vector<std::string>& files, const ProgressSink& progress) {
     for (std::size_t f = 0; f < files.size(); ++f) {
+      const std::int64_t rejected_before = report_.rejects.count();
       MappedSource source = open_source(files[f], f, options_, report_.rejects);
       decide_rule(source, files[f]);
-      const std::int64_t rejected_before = report_.rejects.count();
       const std::int64_t rows_before = seen_;
       read_rows(source, f, files.size(), progress);
       const std::int64_t rejected_rows = report_.rejects.count() - rejected_before - rejected_here_;
       rejected_here_ = 0;
-      report_.sources.push_back({files[f], source.rows->description(), source.preset, source.mapping,
-                                 seen_ - rows_before + rejected_rows});
+      report_.sources.push_back(
+          {files[f], source.rows->description(), source.preset, source.mapping, seen_ - rows_before + rejected_rows});
       report_.rows_in += report_.sources.back().rows;
     }
     if (withdrawn_kept_ > 0 && options_.withdrawn == WithdrawnRule::keep) {
@@ -171,14 +200,14 @@ class Collection {
   PrepareReport& report_;
   StringInterner students_, courses_;
   std::vector<Row> rows_;
-  std::vector<float> units_;                 // a row each, where units count
-  std::vector<std::int32_t> calendar_;       // academic year of each row where terms are known, else -1
-  std::vector<Term> terms_;                  // by number
-  std::vector<std::int64_t> entry_;          // term key of entry, where the input names it
+  std::vector<float> units_;            // a row each, where units count
+  std::vector<std::int32_t> calendar_;  // academic year of each row where terms are known, else -1
+  std::vector<Term> terms_;             // by number
+  std::vector<std::int64_t> entry_;     // term key of entry, where the input names it
   std::vector<AttributeColumn> attributes_;
   CourseText subject_, school_;
   std::int64_t dropped_by_where_ = 0;
-  std::int64_t last_year_ = -1;              // last academic year anybody was seen in
+  std::int64_t last_year_ = -1;  // last academic year anybody was seen in
   bool counts_from_entry_ = false;
   bool by_terms_ = false;
 
@@ -253,7 +282,8 @@ class Collection {
   std::int64_t withdrawn_kept_ = 0;
 };
 
-void Collection::read_rows(MappedSource& source, std::size_t file, std::size_t file_count, const ProgressSink& progress) {
+void Collection::read_rows(MappedSource& source, std::size_t file, std::size_t file_count,
+                           const ProgressSink& progress) {
   std::vector<std::size_t> columns;  // of attributes_, for each attribute of this source
   for (const auto& attribute : source.attributes) {
     const auto known = std::ranges::find(attributes_, attribute.name, &AttributeColumn::name);
@@ -382,8 +412,8 @@ void Collection::read_rows(MappedSource& source, std::size_t file, std::size_t f
   }
 }
 
-void Collection::note_attributes(const MappedSource& source, const RowBatch& batch, std::size_t r, std::uint32_t student,
-                                 std::int64_t when, const std::vector<std::size_t>& columns) {
+void Collection::note_attributes(const MappedSource& source, const RowBatch& batch, std::size_t r,
+                                 std::uint32_t student, std::int64_t when, const std::vector<std::size_t>& columns) {
   for (std::size_t a = 0; a < columns.size(); ++a) {
     AttributeColumn& attribute = attributes_[columns[a]];
     if (attribute.dropped) continue;
@@ -428,7 +458,8 @@ bool natural_less(std::string_view a, std::string_view b) {
 std::vector<std::uint32_t> natural_order(const StringInterner& texts) {
   std::vector<std::uint32_t> order(texts.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) { return natural_less(texts.text(a), texts.text(b)); });
+  std::ranges::sort(order,
+                    [&](std::uint32_t a, std::uint32_t b) { return natural_less(texts.text(a), texts.text(b)); });
   return order;
 }
 
@@ -456,9 +487,11 @@ class Assembly {
   void group_by_student() {
     order_ = natural_order(in_.students_);
     std::vector<std::uint32_t> rank(order_.size());
-    for (std::uint32_t i = 0; i < order_.size(); ++i) rank[order_[i]] = i;
+    for (std::uint32_t i = 0; i < order_.size(); ++i)
+      rank[order_[i]] = i;
     begin_.assign(order_.size() + 1, 0);
-    for (const Row& row : in_.rows_) ++begin_[rank[row.student] + 1];
+    for (const Row& row : in_.rows_)
+      ++begin_[rank[row.student] + 1];
     std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
     std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
     std::vector<Row> grouped(in_.rows_.size());
@@ -485,8 +518,10 @@ class Assembly {
       std::ranges::sort(order, {}, [&](std::size_t t) { return in_.terms_[t].key(); });
       std::vector<std::int32_t> place(in_.terms_.size());
       std::int32_t next = 0;
-      for (const std::size_t t : order) place[t] = in_.terms_[t].summer ? std::max(0, next - 1) : next++;
-      for (std::size_t s = 0; s < order_.size(); ++s) set_student_periods(s, place);
+      for (const std::size_t t : order)
+        place[t] = in_.terms_[t].summer ? std::max(0, next - 1) : next++;
+      for (std::size_t s = 0; s < order_.size(); ++s)
+        set_student_periods(s, place);
     }
     for (Row& row : in_.rows_) {
       if (row.when <= last_period_) continue;
@@ -519,7 +554,8 @@ class Assembly {
     }
     for (std::size_t i = begin(s); i < end(s); ++i) {
       const auto term = static_cast<std::size_t>(in_.rows_[i].when);
-      in_.rows_[i].when = in_.by_terms_ ? place[term] - entry_place + 1 : in_.terms_[term].academic_year - entry_year + 1;
+      in_.rows_[i].when =
+          in_.by_terms_ ? place[term] - entry_place + 1 : in_.terms_[term].academic_year - entry_year + 1;
     }
   }
 
@@ -638,10 +674,12 @@ class Assembly {
       }
       std::ranges::sort(taken);
       taken.erase(std::unique(taken.begin(), taken.end()), taken.end());
-      for (const std::uint32_t course : taken) ++takers[course];
+      for (const std::uint32_t course : taken)
+        ++takers[course];
     }
     std::set<std::string, std::less<>> listed;
-    for (const Course& course : listed_) listed.insert(course.name);
+    for (const Course& course : listed_)
+      listed.insert(course.name);
     stays_.assign(in_.courses_.size(), false);
     for (std::uint32_t c = 0; c < stays_.size(); ++c) {
       stays_[c] = takers[c] >= std::max<std::int64_t>(1, options_.min_takers) || listed.contains(in_.courses_.text(c));
@@ -663,10 +701,12 @@ class Assembly {
         if (row.course != no_course) course_alive[row.course] = std::max(course_alive[row.course], row.fate);
       }
       alive_[s] = alive;
-      for (std::size_t f = 0; f < static_cast<std::size_t>(alive); ++f) ++students_left[f];
+      for (std::size_t f = 0; f < static_cast<std::size_t>(alive); ++f)
+        ++students_left[f];
     }
     for (const Fate alive : course_alive) {
-      for (std::size_t f = 0; f < static_cast<std::size_t>(alive); ++f) ++courses_left[f];
+      for (std::size_t f = 0; f < static_cast<std::size_t>(alive); ++f)
+        ++courses_left[f];
     }
     rows[static_cast<std::size_t>(Fate::where)] = in_.dropped_by_where_;
     std::int64_t left = report_.rows_in - report_.rejects.count();
@@ -684,11 +724,13 @@ class Assembly {
   CohortParts make_cohort() {
     int periods = 0;
     std::size_t kept_students = 0;
-    for (std::size_t s = 0; s < order_.size(); ++s) kept_students += alive_[s] == Fate::kept ? 1 : 0;
+    for (std::size_t s = 0; s < order_.size(); ++s)
+      kept_students += alive_[s] == Fate::kept ? 1 : 0;
     for (const Row& row : in_.rows_) {
       if (row.presence == Fate::kept) periods = std::max(periods, static_cast<int>(row.when));
     }
-    if (kept_students == 0) throw InputError("no student is left after the filters; 'desirepath check' shows what each took out");
+    if (kept_students == 0)
+      throw InputError("no student is left after the filters; 'desirepath check' shows what each took out");
 
     CohortParts parts;
     std::vector<Id> number(in_.courses_.size(), -1);
@@ -714,7 +756,8 @@ class Assembly {
           status[at] = static_cast<std::uint8_t>(PeriodStatus::present);
           const std::int32_t year = in_.calendar_[i];
           if (years != nullptr && year >= 0 && (years[at] < 0 || year < years[at])) years[at] = year;
-          if (row.fate == Fate::kept && row.course != no_course) enrollments.add(parts.schema.bit(period - 1, number[row.course]));
+          if (row.fate == Fate::kept && row.course != no_course)
+            enrollments.add(parts.schema.bit(period - 1, number[row.course]));
         }
         enrollments.finish_row();
       }
@@ -743,7 +786,8 @@ class Assembly {
   Schema make_schema(int periods, std::vector<Id>& number) const {
     std::vector<Course> courses = listed_;
     std::unordered_map<std::string, Id> place;
-    for (std::size_t c = 0; c < courses.size(); ++c) place[courses[c].name] = static_cast<Id>(c);
+    for (std::size_t c = 0; c < courses.size(); ++c)
+      place[courses[c].name] = static_cast<Id>(c);
     for (const std::uint32_t c : natural_order(in_.courses_)) {
       if (!stays_[c]) continue;
       std::string name(in_.courses_.text(c));
@@ -759,7 +803,8 @@ class Assembly {
       }
     }
     std::vector<std::string> labels;
-    for (int period = 1; period <= periods; ++period) labels.push_back(std::to_string(period));
+    for (int period = 1; period <= periods; ++period)
+      labels.push_back(std::to_string(period));
     if (courses.empty()) throw InputError(concat("no course has ", options_.min_takers, " takers; lower --min-takers"));
     return {std::move(courses), std::move(labels)};
   }
@@ -810,7 +855,7 @@ class Assembly {
   std::vector<std::uint32_t> order_;  // final place -> student number
   std::vector<std::size_t> begin_;    // rows of the student at each final place
   std::vector<Fate> alive_;
-  std::vector<bool> stays_;           // course number -> in the cohort
+  std::vector<bool> stays_;  // course number -> in the cohort
   int last_period_ = 0;
 };
 
@@ -818,7 +863,8 @@ class Assembly {
 
 std::int64_t PrepareReport::rows_filtered() const {
   std::int64_t total = 0;
-  for (const Counted& rule : filtered) total += rule.count;
+  for (const Counted& rule : filtered)
+    total += rule.count;
   return total;
 }
 
@@ -829,9 +875,11 @@ nlohmann::ordered_json PrepareReport::to_json() const {
   json["rows_filtered"] = rows_filtered();
   json["rows_rejected"] = rows_rejected();
   json["filtered"] = nlohmann::ordered_json::array();
-  for (const Counted& rule : filtered) json["filtered"].push_back({{"rule", rule.what}, {"rows", rule.count}});
+  for (const Counted& rule : filtered)
+    json["filtered"].push_back({{"rule", rule.what}, {"rows", rule.count}});
   json["rejected"] = nlohmann::ordered_json::array();
-  for (const Counted& reason : rejected) json["rejected"].push_back({{"reason", reason.what}, {"rows", reason.count}});
+  for (const Counted& reason : rejected)
+    json["rejected"].push_back({{"reason", reason.what}, {"rows", reason.count}});
   json["stages"] = nlohmann::ordered_json::array();
   for (const Stage& stage : stages) {
     json["stages"].push_back(
@@ -854,13 +902,15 @@ Prepared prepare_cohort(const std::vector<std::string>& sources, const TableOpti
   options.validate();
   PrepareReport report;
   const auto publish = [&] {
-    for (const auto& [reason, count] : report.rejects.by_reason()) report.rejected.push_back({reason, count});
+    for (const auto& [reason, count] : report.rejects.by_reason())
+      report.rejected.push_back({reason, count});
     std::ranges::stable_sort(report.rejected, std::ranges::greater(), &Counted::count);
     if (report_out != nullptr) *report_out = report;
   };
   Collection rows(options, report);
   rows.read(expand_sources(sources), progress);
-  const double bad = report.rows_in > 0 ? static_cast<double>(report.rejects.count()) / static_cast<double>(report.rows_in) : 0;
+  const double bad =
+      report.rows_in > 0 ? static_cast<double>(report.rejects.count()) / static_cast<double>(report.rows_in) : 0;
   if (report.rows_in == 0) {
     publish();
     throw InputError(concat(report.sources.front().file, ": there is a header but no row under it"));
@@ -870,9 +920,9 @@ Prepared prepare_cohort(const std::vector<std::string>& sources, const TableOpti
     const Reject& first = report.rejects.kept().front();
     throw InputError({report.sources[first.source].file, first.record, 0},
                      concat(first.column.empty() ? "" : first.column + ": ", first.reason, "; ",
-                            counted(report.rejects.count(), "bad row", "bad rows"), " of ", with_separators(report.rows_in), " (",
-                            fixed(100 * bad, 1), " %) is over --max-bad ", fixed(100 * options.max_bad, 1),
-                            " %; 'desirepath check' lists them"));
+                            counted(report.rejects.count(), "bad row", "bad rows"), " of ",
+                            with_separators(report.rows_in), " (", fixed(100 * bad, 1), " %) is over --max-bad ",
+                            fixed(100 * options.max_bad, 1), " %; 'desirepath check' lists them"));
   }
   try {
     CohortParts parts = Assembly(rows, options, report).build();

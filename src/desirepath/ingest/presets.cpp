@@ -15,41 +15,82 @@ namespace {
 const std::vector<Preset>& all_presets() {
   static const std::vector<Preset> list = {
       {"canonical", "student, period or term, course", {"student", "course"}, {}, {}},
-      {"registrar", "Semester, Student ID, Course, Grade", {"semester", "student_id", "course"},
-       {{"student", "student_id"}, {"term", "semester"}, {"course", "course"}, {"grade", "grade"}}, {}},
-      {"interactions", "user, t, item", {"user", "t", "item"},
-       {{"student", "user"}, {"period", "t"}, {"course", "item"}}, {}},
-      {"midfield", "MIDFIELD course table", {"mcid", "abbrev", "number"},
-       {{"student", "mcid"}, {"term", "coalesce(term_course, term)"},
-        {"course", "coalesce(institution || ':', '') || abbrev || number"}, {"grade", "grade"},
-        {"units", "hours_course"}, {"subject", "coalesce(discipline_midfield, abbrev)"}},
-       {"4", "5", "6"}},
-      {"pdp", "NSC Postsecondary Data Partnership course file", {"academic_year", "academic_term", "course_prefix", "course_number"},
-       {{"student", "coalesce(student_id, student_guid, study_id)"}, {"term", "academic_year || ' ' || academic_term"},
-        {"course", "course_prefix || ' ' || course_number"}, {"grade", "grade"},
-        {"units", "number_of_credits_attempted"}, {"subject", "course_prefix"}, {"major", "term_program_of_study"}},
+      {"registrar",
+       "Semester, Student ID, Course, Grade",
+       {"semester", "student_id", "course"},
+       {{"student", "student_id"}, {"term", "semester"}, {"course", "course"}, {"grade", "grade"}},
        {}},
-      {"banner", "Banner registration (SFRSTCR with SSBSECT)", {"sfrstcr_term_code", "ssbsect_subj_code", "ssbsect_crse_numb"},
-       {{"student", "coalesce(sfrstcr_pidm, spriden_id)"}, {"term", "sfrstcr_term_code"},
-        {"course", "ssbsect_subj_code || ' ' || ssbsect_crse_numb"}, {"grade", "sfrstcr_grde_code"},
-        {"units", "sfrstcr_credit_hr"}, {"subject", "ssbsect_subj_code"}}, {}},
-      {"banner-short", "Banner column names without the table", {"pidm", "term_code", "subj_code", "crse_numb"},
-       {{"student", "pidm"}, {"term", "term_code"}, {"course", "subj_code || ' ' || crse_numb"},
-        {"grade", "coalesce(grde_code, grade)"}, {"units", "credit_hr"}, {"subject", "subj_code"}}, {}},
-      {"peoplesoft", "PeopleSoft Campus Solutions", {"emplid", "strm", "subject", "catalog_nbr"},
-       {{"student", "emplid"}, {"term", "strm"}, {"course", "trim(subject) || ' ' || trim(catalog_nbr)"},
-        {"grade", "coalesce(crse_grade_off, crse_grade_input)"}, {"units", "unt_taken"}, {"subject", "subject"},
-        {"school", "acad_group"}, {"major", "acad_plan"}}, {}, TermCoding::century_year_term},
+      {"interactions",
+       "user, t, item",
+       {"user", "t", "item"},
+       {{"student", "user"}, {"period", "t"}, {"course", "item"}},
+       {}},
+      {"midfield",
+       "MIDFIELD course table",
+       {"mcid", "abbrev", "number"},
+       {{"student", "mcid"},
+        {"term", "coalesce(term_course, term)"},
+        {"course", "coalesce(institution || ':', '') || abbrev || number"},
+        {"grade", "grade"},
+        {"units", "hours_course"},
+        {"subject", "coalesce(discipline_midfield, abbrev)"}},
+       {"4", "5", "6"}},
+      {"pdp",
+       "NSC Postsecondary Data Partnership course file",
+       {"academic_year", "academic_term", "course_prefix", "course_number"},
+       {{"student", "coalesce(student_id, student_guid, study_id)"},
+        {"term", "academic_year || ' ' || academic_term"},
+        {"course", "course_prefix || ' ' || course_number"},
+        {"grade", "grade"},
+        {"units", "number_of_credits_attempted"},
+        {"subject", "course_prefix"},
+        {"major", "term_program_of_study"}},
+       {}},
+      {"banner",
+       "Banner registration (SFRSTCR with SSBSECT)",
+       {"sfrstcr_term_code", "ssbsect_subj_code", "ssbsect_crse_numb"},
+       {{"student", "coalesce(sfrstcr_pidm, spriden_id)"},
+        {"term", "sfrstcr_term_code"},
+        {"course", "ssbsect_subj_code || ' ' || ssbsect_crse_numb"},
+        {"grade", "sfrstcr_grde_code"},
+        {"units", "sfrstcr_credit_hr"},
+        {"subject", "ssbsect_subj_code"}},
+       {}},
+      {"banner-short",
+       "Banner column names without the table",
+       {"pidm", "term_code", "subj_code", "crse_numb"},
+       {{"student", "pidm"},
+        {"term", "term_code"},
+        {"course", "subj_code || ' ' || crse_numb"},
+        {"grade", "coalesce(grde_code, grade)"},
+        {"units", "credit_hr"},
+        {"subject", "subj_code"}},
+       {}},
+      {"peoplesoft",
+       "PeopleSoft Campus Solutions",
+       {"emplid", "strm", "subject", "catalog_nbr"},
+       {{"student", "emplid"},
+        {"term", "strm"},
+        {"course", "trim(subject) || ' ' || trim(catalog_nbr)"},
+        {"grade", "coalesce(crse_grade_off, crse_grade_input)"},
+        {"units", "unt_taken"},
+        {"subject", "subject"},
+        {"school", "acad_group"},
+        {"major", "acad_plan"}},
+       {},
+       TermCoding::century_year_term},
   };
   return list;
 }
 
-constexpr std::array<std::string_view, 10> canonical = {"student", "period", "term",   "course", "grade",
-                                                        "units",   "subject", "school", "major", "entry"};
+constexpr std::array<std::string_view, 10> canonical = {"student", "period",  "term",   "course", "grade",
+                                                        "units",   "subject", "school", "major",  "entry"};
 
 }  // namespace
 
-std::span<const Preset> presets() { return all_presets(); }
+std::span<const Preset> presets() {
+  return all_presets();
+}
 
 const Preset& require_preset(std::string_view name) {
   std::vector<std::string> names;
@@ -62,7 +103,8 @@ const Preset& require_preset(std::string_view name) {
 
 const Preset* recognise_preset(const std::vector<std::string>& columns) {
   std::vector<std::string> names;
-  for (const std::string& column : columns) names.push_back(normalised(column));
+  for (const std::string& column : columns)
+    names.push_back(normalised(column));
   for (const Preset& preset : all_presets()) {
     const bool fits = std::ranges::all_of(
         preset.signature, [&](std::string_view name) { return std::ranges::find(names, name) != names.end(); });
@@ -71,7 +113,9 @@ const Preset* recognise_preset(const std::vector<std::string>& columns) {
   return nullptr;
 }
 
-std::span<const std::string_view> canonical_columns() { return canonical; }
+std::span<const std::string_view> canonical_columns() {
+  return canonical;
+}
 
 std::string normalised(std::string_view column) {
   std::string name;
@@ -83,7 +127,8 @@ std::string normalised(std::string_view column) {
       name += '_';
     }
   }
-  while (!name.empty() && name.back() == '_') name.pop_back();
+  while (!name.empty() && name.back() == '_')
+    name.pop_back();
   return name;
 }
 

@@ -22,7 +22,8 @@ void RejectLog::write(const std::filesystem::path& path, const std::vector<std::
   AtomicFile file(path, overwrite);
   file.write("file,record,column,reason\n");
   std::vector<const Reject*> order;
-  for (const Reject& reject : kept_) order.push_back(&reject);
+  for (const Reject& reject : kept_)
+    order.push_back(&reject);
   std::ranges::stable_sort(order, [](const Reject* a, const Reject* b) {
     return a->source != b->source ? a->source < b->source : a->record < b->record;
   });

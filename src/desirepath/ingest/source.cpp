@@ -1,9 +1,9 @@
 #include "desirepath/ingest/source.h"
 
-#include <glob.h>
-
 #include <algorithm>
 #include <set>
+
+#include <glob.h>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/nearest_name.h"
@@ -25,7 +25,8 @@ std::vector<std::string> expand_sources(const std::vector<std::string>& patterns
     }
     glob_t found{};
     const int result = ::glob(pattern.c_str(), 0, nullptr, &found);
-    for (std::size_t i = 0; result == 0 && i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
+    for (std::size_t i = 0; result == 0 && i < found.gl_pathc; ++i)
+      files.emplace_back(found.gl_pathv[i]);
     ::globfree(&found);
     if (result != 0) throw InputError(concat("no file matches '", pattern, "'"));
   }
@@ -56,7 +57,8 @@ std::string preset_sql(std::string_view sql, const std::vector<std::string>& col
   std::size_t i = 0;
   while (i < sql.size()) {
     const auto is_word = [&](std::size_t at) {
-      return at < sql.size() && ((sql[at] >= 'a' && sql[at] <= 'z') || (sql[at] >= '0' && sql[at] <= '9') || sql[at] == '_');
+      return at < sql.size() &&
+             ((sql[at] >= 'a' && sql[at] <= 'z') || (sql[at] >= '0' && sql[at] <= '9') || sql[at] == '_');
     };
     if (sql[i] == '\'') {
       const std::size_t end = sql.find('\'', i + 1);
@@ -64,10 +66,12 @@ std::string preset_sql(std::string_view sql, const std::vector<std::string>& col
       i = end + 1;
     } else if (is_word(i)) {
       std::size_t end = i;
-      while (is_word(end)) ++end;
+      while (is_word(end))
+        ++end;
       const std::string_view word = sql.substr(i, end - i);
       const bool is_function = end < sql.size() && sql[end] == '(';
-      const auto column = std::ranges::find_if(columns, [&](const std::string& name) { return normalised(name) == word; });
+      const auto column =
+          std::ranges::find_if(columns, [&](const std::string& name) { return normalised(name) == word; });
       result += is_function ? std::string(word) : column != columns.end() ? quoted_identifier(*column) : "NULL";
       i = end;
     } else {
@@ -118,7 +122,8 @@ class ColumnPlan {
       refuse("no column for the period or the term", "--map period=COLUMN or --map term=COLUMN");
     }
     add_attributes();
-    if (!options.where.empty()) bindings_.push_back({"where", std::nullopt, concat("(", options.where, "\n) IS TRUE"), "--where"});
+    if (!options.where.empty())
+      bindings_.push_back({"where", std::nullopt, concat("(", options.where, "\n) IS TRUE"), "--where"});
   }
 
   std::vector<Binding>& bindings() { return bindings_; }
@@ -127,7 +132,8 @@ class ColumnPlan {
     return std::ranges::any_of(bindings_, [](const Binding& binding) { return !binding.column; });
   }
   static bool is_attribute(const std::string& role) {
-    return role != "where" && (role == "major" || std::ranges::find(canonical_columns(), role) == canonical_columns().end());
+    return role != "where" &&
+           (role == "major" || std::ranges::find(canonical_columns(), role) == canonical_columns().end());
   }
 
  private:
@@ -157,7 +163,8 @@ class ColumnPlan {
     }
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       const std::string name = normalised(columns_[c]);
-      const bool free = !used.contains(c) && !name.empty() && !has(name) && name != "where" && looks_like_header({columns_[c]});
+      const bool free =
+          !used.contains(c) && !name.empty() && !has(name) && name != "where" && looks_like_header({columns_[c]});
       if (free) bindings_.push_back({name, c, "", ""});
     }
   }
@@ -180,7 +187,8 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
   const FileKindInfo kind = detect_file_kind(path);
   if (kind.kind == FileKind::foreign) throw InputError(concat(path, ": this is ", kind.name, "; ", kind.remedy));
   if (kind.kind == FileKind::archive) {
-    throw InputError(concat(path, ": this is a desirepath file already, not a table; see 'desirepath inspect ", path, "'"));
+    throw InputError(
+        concat(path, ": this is a desirepath file already, not a table; see 'desirepath inspect ", path, "'"));
   }
   std::unique_ptr<RowSource> text;
   std::optional<SqlTable> table;
@@ -201,7 +209,8 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
   if (plan.preset() != nullptr) {
     source.preset = std::string(plan.preset()->name);
     source.term_coding = plan.preset()->term_coding;
-    for (const std::string_view code : plan.preset()->summer_codes) source.summer_codes.emplace_back(code);
+    for (const std::string_view code : plan.preset()->summer_codes)
+      source.summer_codes.emplace_back(code);
   }
   const bool direct = text != nullptr && !plan.needs_sql();
   std::vector<SqlExpression> expressions;
@@ -217,9 +226,9 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
     }
     source.mapping.push_back(concat(binding.role, " = ", binding.column ? columns[*binding.column] : binding.sql));
     const std::pair<std::string_view, std::optional<std::size_t>*> roles[] = {
-        {"student", &source.student}, {"period", &source.period},   {"term", &source.term},
-        {"course", &source.course},   {"grade", &source.grade},     {"units", &source.units},
-        {"subject", &source.subject}, {"school", &source.school},   {"entry", &source.entry}};
+        {"student", &source.student}, {"period", &source.period}, {"term", &source.term},
+        {"course", &source.course},   {"grade", &source.grade},   {"units", &source.units},
+        {"subject", &source.subject}, {"school", &source.school}, {"entry", &source.entry}};
     for (const auto& [role, target] : roles) {
       if (binding.role == role) *target = at;
     }
@@ -259,7 +268,8 @@ SmallTable read_whole(std::unique_ptr<TextDecoder> text, const std::string& path
   while (reader.next(batch)) {
     for (std::size_t r = 0; r < batch.row_count(); ++r) {
       std::vector<std::string> row;
-      for (std::size_t c = 0; c < batch.column_count; ++c) row.emplace_back(trimmed(batch.cell(r, c)));
+      for (std::size_t c = 0; c < batch.column_count; ++c)
+        row.emplace_back(trimmed(batch.cell(r, c)));
       table.rows.push_back(std::move(row));
       table.records.push_back(batch.records[r]);
     }

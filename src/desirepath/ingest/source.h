@@ -19,18 +19,18 @@ std::vector<std::string> expand_sources(const std::vector<std::string>& patterns
 /// A file's rows; for each role the column of the rows that holds it.
 struct MappedSource {
   std::unique_ptr<RowSource> rows;
-  std::string preset;                         // the form it was read as
+  std::string preset;  // the form it was read as
   TermCoding term_coding = TermCoding::labels;
-  std::vector<std::string> summer_codes;      // that the form itself implies
+  std::vector<std::string> summer_codes;  // that the form itself implies
   std::optional<std::size_t> student, period, term, course, grade, units, subject, school, entry;
-  std::optional<std::size_t> keep;            // the --where condition, "true" or not
-  std::optional<std::size_t> not_a_number;    // names a column that had to be a number for an expression and was not
+  std::optional<std::size_t> keep;          // the --where condition, "true" or not
+  std::optional<std::size_t> not_a_number;  // names a column that had to be a number for an expression and was not
   struct AttributeColumn {
     std::string name;
     std::size_t column;
   };
   std::vector<AttributeColumn> attributes;
-  std::vector<std::string> mapping;           // "student = EMPLID", for people
+  std::vector<std::string> mapping;  // "student = EMPLID", for people
 };
 
 /// number: of the file in the reject log.

@@ -1,11 +1,11 @@
 #include "desirepath/ingest/sql_table.h"
 
-#include <duckdb.h>
-
 #include <algorithm>
 #include <charconv>
 #include <exception>
 #include <limits>
+
+#include <duckdb.h>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/nearest_name.h"
@@ -59,9 +59,9 @@ std::string quoted_identifier(std::string_view name) {
 struct SqlTable::State {
   duckdb_database database = nullptr;
   duckdb_connection connection = nullptr;
-  std::string file;                 // for messages
-  std::string relation;             // what to select from
-  std::string record_expression;    // SQL of the record number; empty: rows are counted as they come
+  std::string file;               // for messages
+  std::string relation;           // what to select from
+  std::string record_expression;  // SQL of the record number; empty: rows are counted as they come
   std::vector<std::string> columns;
   std::string kind;
   // Rows handed to DuckDB by us.
@@ -108,7 +108,8 @@ void SqlTable::State::open(const char* path, const std::vector<std::string>& all
   }
   if (duckdb_connect(database, &connection) == DuckDBError) throw BackendError("DuckDB could not be started");
   std::vector<std::string> quoted;
-  for (const std::string& allowed : allowed_files) quoted.push_back(quoted_text(allowed));
+  for (const std::string& allowed : allowed_files)
+    quoted.push_back(quoted_text(allowed));
   const bool locked = run(concat("SET allowed_paths = [", join(quoted, ", "), "]")) &&
                       run("SET enable_external_access = false") && run("SET preserve_insertion_order = true") &&
                       run("SET lock_configuration = true");
@@ -128,7 +129,8 @@ void SqlTable::State::describe_columns() {
     throw InputError(concat(file, ": the ", kind, " file cannot be read (damaged or cut short)"));
   }
   const idx_t count = duckdb_column_count(&result.value);
-  for (idx_t c = 0; c < count; ++c) columns.emplace_back(duckdb_column_name(&result.value, c));
+  for (idx_t c = 0; c < count; ++c)
+    columns.emplace_back(duckdb_column_name(&result.value, c));
 }
 
 SqlTable::SqlTable(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -136,7 +138,9 @@ SqlTable::~SqlTable() = default;
 SqlTable::SqlTable(SqlTable&&) noexcept = default;
 SqlTable& SqlTable::operator=(SqlTable&&) noexcept = default;
 
-const std::vector<std::string>& SqlTable::columns() const { return state_->columns; }
+const std::vector<std::string>& SqlTable::columns() const {
+  return state_->columns;
+}
 
 SqlTable SqlTable::of_parquet(const std::filesystem::path& path, int threads) {
   auto state = std::make_unique<State>();
@@ -166,7 +170,8 @@ SqlTable SqlTable::of_database(const std::filesystem::path& path, const std::str
     duckdb_free(name);
   }
   std::vector<std::string> names;
-  for (const std::string& full : tables) names.push_back(full.starts_with("main.") ? full.substr(5) : full);
+  for (const std::string& full : tables)
+    names.push_back(full.starts_with("main.") ? full.substr(5) : full);
   if (names.empty()) throw InputError(concat(state->file, ": the DuckDB file holds no table"));
   std::string chosen = table;
   if (chosen.empty()) {
@@ -179,7 +184,8 @@ SqlTable SqlTable::of_database(const std::filesystem::path& path, const std::str
     throw OptionError(concat(state->file, ": no table '", chosen, "'", did_you_mean(chosen, names)));
   }
   std::vector<std::string> parts;
-  for (const std::string& part : split(chosen, '.')) parts.push_back(quoted_identifier(part));
+  for (const std::string& part : split(chosen, '.'))
+    parts.push_back(quoted_identifier(part));
   state->relation = join(parts, ".");
   state->describe_columns();
   return SqlTable(std::move(state));
@@ -242,7 +248,8 @@ SqlTable SqlTable::of_rows(std::unique_ptr<RowSource> rows) {
     const auto* self = static_cast<const State*>(duckdb_bind_get_extra_info(info));
     duckdb_logical_type text = duckdb_create_logical_type(DUCKDB_TYPE_VARCHAR);
     duckdb_logical_type number = duckdb_create_logical_type(DUCKDB_TYPE_BIGINT);
-    for (const std::string& column : self->columns) duckdb_bind_add_result_column(info, column.c_str(), text);
+    for (const std::string& column : self->columns)
+      duckdb_bind_add_result_column(info, column.c_str(), text);
     duckdb_bind_add_result_column(info, record_column, number);
     duckdb_destroy_logical_type(&text);
     duckdb_destroy_logical_type(&number);
@@ -266,14 +273,14 @@ SqlTable SqlTable::of_rows(std::unique_ptr<RowSource> rows) {
           return;
         }
       }
-      const std::size_t count =
-          std::min<std::size_t>(duckdb_vector_size(), self->batch.row_count() - self->batch_row);
+      const std::size_t count = std::min<std::size_t>(duckdb_vector_size(), self->batch.row_count() - self->batch_row);
       for (idx_t c = 0; c < scan->columns.size(); ++c) {
         duckdb_vector target = duckdb_data_chunk_get_vector(output, c);
         const idx_t column = scan->columns[c];
         if (column >= self->columns.size()) {
           auto* numbers = static_cast<std::int64_t*>(duckdb_vector_get_data(target));
-          for (std::size_t r = 0; r < count; ++r) numbers[r] = self->batch.records[self->batch_row + r];
+          for (std::size_t r = 0; r < count; ++r)
+            numbers[r] = self->batch.records[self->batch_row + r];
           continue;
         }
         duckdb_vector_ensure_validity_writable(target);
@@ -313,7 +320,7 @@ class SqlRows : public RowSource {
     // Innermost, expressions over text are computed and the columns others need as numbers handed on; then those are
     // cast; outermost, the expressions over numbers are computed.
     std::string inner, middle, outer, bad = "NULL";
-    std::vector<std::size_t> cast;
+    std::vector<std::size_t> handed_on;
     const auto result = [](std::size_t i) { return quoted_identifier(concat("desirepath result ", i)); };
     const auto source = [](std::size_t c) { return quoted_identifier(concat("desirepath source ", c)); };
     for (std::size_t i = 0; i < expressions.size(); ++i) {
@@ -324,24 +331,27 @@ class SqlRows : public RowSource {
         outer += result(i) + ", ";
         continue;
       }
-      const std::vector<std::size_t> numbers = check_as_numbers(expressions[i]);
-      for (const std::size_t c : numbers) {
-        if (std::ranges::find(cast, c) == cast.end()) cast.push_back(c);
+      for (const std::size_t c : check_as_numbers(expressions[i])) {
+        if (std::ranges::find(handed_on, c) == handed_on.end()) handed_on.push_back(c);
       }
       outer += concat("CAST((", expressions[i].sql, "\n) AS VARCHAR), ");
     }
     columns_.emplace_back("not a number");
-    for (const std::size_t c : cast) {
+    for (const std::size_t c : handed_on) {
       const std::string name = quoted_identifier(state_->columns[c]);
       inner += concat(name, " AS ", source(c), ", ");
+      if (!state_->looks_numeric[c]) {
+        middle += concat(source(c), " AS ", name, ", ");
+        continue;
+      }
       middle += concat(source(c), ", try_cast(", source(c), " AS DOUBLE) AS ", name, ", ");
-      bad = concat("CASE WHEN ", name, " IS NULL AND ", source(c), " IS NOT NULL THEN ", quoted_text(state_->columns[c]),
-                   " ELSE ", bad, " END");
+      bad = concat("CASE WHEN ", name, " IS NULL AND ", source(c), " IS NOT NULL THEN ",
+                   quoted_text(state_->columns[c]), " ELSE ", bad, " END");
     }
     const std::string record = state_->record_expression.empty() ? "NULL" : state_->record_expression;
-    const std::string sql = concat("SELECT ", outer, "CAST(", bad, " AS VARCHAR), \"desirepath record\" FROM (SELECT ", middle,
-                                   "\"desirepath record\" FROM (SELECT ", inner, record, " AS \"desirepath record\" FROM ",
-                                   state_->relation, "))");
+    const std::string sql = concat("SELECT ", outer, "CAST(", bad, " AS VARCHAR), \"desirepath record\" FROM (SELECT ",
+                                   middle, "\"desirepath record\" FROM (SELECT ", inner, record,
+                                   " AS \"desirepath record\" FROM ", state_->relation, "))");
     if (duckdb_prepare(state_->connection, sql.c_str(), &statement_) == DuckDBError) fail(DUCKDB_ERROR_BINDER);
     if (duckdb_execute_prepared_streaming(statement_, &result_.value) == DuckDBError) {
       fail(duckdb_result_error_type(&result_.value));
@@ -384,7 +394,8 @@ class SqlRows : public RowSource {
     batch.records.resize(rows);
     const auto* numbers = static_cast<const std::int64_t*>(
         duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk_, batch.column_count)));
-    for (idx_t r = 0; r < rows; ++r) batch.records[r] = state_->record_expression.empty() ? ++counted_ : numbers[r];
+    for (idx_t r = 0; r < rows; ++r)
+      batch.records[r] = state_->record_expression.empty() ? ++counted_ : numbers[r];
     return true;
   }
 
@@ -407,27 +418,31 @@ class SqlRows : public RowSource {
     std::string unknown;
     if (prepares(sql, &unknown)) return true;
     if (!unknown.empty()) {
-      throw OptionError(concat(expression.origin, ": no column '", unknown, "'", did_you_mean(unknown, state_->columns)));
+      throw OptionError(
+          concat(expression.origin, ": no column '", unknown, "'", did_you_mean(unknown, state_->columns)));
     }
     return false;
   }
 
-  /// The columns an expression needs as numbers.
+  /// The columns an expression names, when it can be computed with the numeric ones as numbers.
   std::vector<std::size_t> check_as_numbers(const SqlExpression& expression) const {
-    std::vector<std::size_t> numbers;
+    std::vector<std::size_t> named;
+    bool some_number = false;
     std::string select;
     for (std::size_t c = 0; c < state_->columns.size(); ++c) {
       if (!mentions(expression.sql, state_->columns[c])) continue;
       const std::string name = quoted_identifier(state_->columns[c]);
       const bool numeric = c < state_->looks_numeric.size() && state_->looks_numeric[c];
-      if (numeric) numbers.push_back(c);
+      named.push_back(c);
+      some_number = some_number || numeric;
       select += concat(select.empty() ? "" : ", ", numeric ? concat("try_cast(", name, " AS DOUBLE) AS ") : "", name);
     }
-    if (numbers.empty() || !prepares(concat("SELECT CAST((", expression.sql, "\n) AS VARCHAR) FROM (SELECT ", select, " FROM ",
-                                            state_->relation, ")"), nullptr)) {
+    if (!some_number || !prepares(concat("SELECT CAST((", expression.sql, "\n) AS VARCHAR) FROM (SELECT ", select,
+                                         " FROM ", state_->relation, ")"),
+                                  nullptr)) {
       throw OptionError(concat(expression.origin, ": not an SQL expression over the file's columns"));
     }
-    return numbers;
+    return named;
   }
 
   [[noreturn]] void fail(duckdb_error_type type) const {
@@ -437,7 +452,8 @@ class SqlRows : public RowSource {
       case DUCKDB_ERROR_OUT_OF_RANGE:
       case DUCKDB_ERROR_INVALID_INPUT:
       case DUCKDB_ERROR_DIVIDE_BY_ZERO:
-        throw InputError("--map or --where fails on a row (a value cannot be converted); use try_cast(x AS DOUBLE) there");
+        throw InputError(
+            "--map or --where fails on a row (a value cannot be converted); use try_cast(x AS DOUBLE) there");
       case DUCKDB_ERROR_BINDER:
       case DUCKDB_ERROR_PARSER:
       case DUCKDB_ERROR_CATALOG:

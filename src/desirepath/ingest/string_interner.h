@@ -44,7 +44,8 @@ class StringInterner {
     slots_.assign(slots_.size() * 2, empty);
     for (std::uint32_t number = 0; number < size(); ++number) {
       std::size_t slot = hash_of(text(number)) & (slots_.size() - 1);
-      while (slots_[slot] != empty) slot = (slot + 1) & (slots_.size() - 1);
+      while (slots_[slot] != empty)
+        slot = (slot + 1) & (slots_.size() - 1);
       slots_[slot] = number;
     }
   }

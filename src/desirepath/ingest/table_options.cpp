@@ -1,10 +1,10 @@
 #include "desirepath/ingest/table_options.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <functional>
 #include <utility>
+
+#include <toml++/toml.h>
 
 #include "desirepath/core/atomic_file.h"
 #include "desirepath/core/error.h"
@@ -61,29 +61,45 @@ const std::vector<std::string>& rule_names<WithdrawnRule>() {
   return names;
 }
 template <>
-std::optional<PeriodRule> parse_rule(const std::string& name) { return by_name<PeriodRule>(name); }
+std::optional<PeriodRule> parse_rule(const std::string& name) {
+  return by_name<PeriodRule>(name);
+}
 template <>
-std::optional<SummerRule> parse_rule(const std::string& name) { return by_name<SummerRule>(name); }
+std::optional<SummerRule> parse_rule(const std::string& name) {
+  return by_name<SummerRule>(name);
+}
 template <>
-std::optional<LaterRule> parse_rule(const std::string& name) { return by_name<LaterRule>(name); }
+std::optional<LaterRule> parse_rule(const std::string& name) {
+  return by_name<LaterRule>(name);
+}
 template <>
-std::optional<PartTimeRule> parse_rule(const std::string& name) { return by_name<PartTimeRule>(name); }
+std::optional<PartTimeRule> parse_rule(const std::string& name) {
+  return by_name<PartTimeRule>(name);
+}
 template <>
-std::optional<AbsentRule> parse_rule(const std::string& name) { return by_name<AbsentRule>(name); }
+std::optional<AbsentRule> parse_rule(const std::string& name) {
+  return by_name<AbsentRule>(name);
+}
 template <>
-std::optional<RepeatRule> parse_rule(const std::string& name) { return by_name<RepeatRule>(name); }
+std::optional<RepeatRule> parse_rule(const std::string& name) {
+  return by_name<RepeatRule>(name);
+}
 template <>
-std::optional<WithdrawnRule> parse_rule(const std::string& name) { return by_name<WithdrawnRule>(name); }
+std::optional<WithdrawnRule> parse_rule(const std::string& name) {
+  return by_name<WithdrawnRule>(name);
+}
 
 void TableOptions::validate() const {
   if (min_takers < 0) throw OptionError("--min-takers must not be negative");
   if (min_periods < 1) throw OptionError("--min-periods must be at least 1");
   if (keep_periods && *keep_periods < 1) throw OptionError("--keep-periods must be at least 1");
   if (!(max_bad >= 0 && max_bad <= 1)) throw OptionError("--max-bad must be a share from 0 to 1");
-  if (full_time_courses < 0 || !(full_time_units >= 0)) throw OptionError("--full-time-courses and --full-time-units must not be negative");
+  if (full_time_courses < 0 || !(full_time_units >= 0))
+    throw OptionError("--full-time-courses and --full-time-units must not be negative");
   const bool bounded = full_time_courses > 0 || full_time_units > 0;
   if (part_time != PartTimeRule::keep && !bounded) {
-    throw OptionError("--part-time needs --full-time-courses or --full-time-units, the bound under which a period is part-time");
+    throw OptionError(
+        "--part-time needs --full-time-courses or --full-time-units, the bound under which a period is part-time");
   }
 }
 
@@ -192,13 +208,15 @@ void merge_mapping_text(const std::string& text, const std::string& file, TableO
        }},
   };
   std::vector<std::string> known;
-  for (const auto& [name, setter] : setters) known.push_back(name);
+  for (const auto& [name, setter] : setters)
+    known.push_back(name);
   read = options;  // keys the file lacks stay as they are
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
     const SourcePosition position{file, node.source().begin.line, node.source().begin.column};
     const auto setter = setters.find(name);
-    if (setter == setters.end()) throw InputError(position, concat("no setting '", name, "'", did_you_mean(name, known)));
+    if (setter == setters.end())
+      throw InputError(position, concat("no setting '", name, "'", did_you_mean(name, known)));
     if (!setter->second(node)) throw InputError(position, concat("'", name, "' has a value of the wrong kind"));
   }
   if (!delimiter.empty()) {

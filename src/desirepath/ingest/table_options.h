@@ -11,26 +11,26 @@ namespace desirepath::inline ingest {
 
 enum class PeriodRule { automatic, as_given, years_since_entry, terms_since_entry };
 enum class SummerRule { keep, drop };
-enum class LaterRule { drop, last };             // periods behind the last one kept
+enum class LaterRule { drop, last };  // periods behind the last one kept
 enum class PartTimeRule { keep, drop_periods, drop_students };
-enum class AbsentRule { unknown, left };         // what a missing later period means
-enum class RepeatRule { keep, first, last };     // a course in more than one period
+enum class AbsentRule { unknown, left };      // what a missing later period means
+enum class RepeatRule { keep, first, last };  // a course in more than one period
 enum class WithdrawnRule { keep, drop };
 
 struct TableOptions {
   // Reading.
-  std::string encoding;              // empty: detect
-  std::optional<char> delimiter;     // empty: sniff
-  std::string table;                 // of a DuckDB file that holds several
-  std::string format;                // name of a preset; empty: by the columns
+  std::string encoding;                    // empty: detect
+  std::optional<char> delimiter;           // empty: sniff
+  std::string table;                       // of a DuckDB file that holds several
+  std::string format;                      // name of a preset; empty: by the columns
   std::map<std::string, std::string> map;  // canonical column -> column name or SQL expression
-  std::string where;                 // SQL condition
+  std::string where;                       // SQL condition
 
   // Periods.
   PeriodRule periods = PeriodRule::automatic;
   std::filesystem::path terms_file;
   std::vector<std::string> summer_codes;
-  std::optional<int> keep_periods;   // none: all where given, 4 years or 8 terms where counted from entry
+  std::optional<int> keep_periods;  // none: all where given, 4 years or 8 terms where counted from entry
   LaterRule later = LaterRule::drop;
   AbsentRule absent = AbsentRule::unknown;
 

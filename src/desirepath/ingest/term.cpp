@@ -17,16 +17,16 @@ struct Season {
 };
 // Lower case; fall opens the academic year, the rest fall into the calendar year after it.
 constexpr std::array seasons = {
-    Season{"fall", 1, true, false},      Season{"autumn", 1, true, false},   Season{"aut", 1, true, false},
-    Season{"fa", 1, true, false},        Season{"f", 1, true, false},        Season{"au", 1, true, false},
-    Season{"ht", 1, true, false},        Season{"wise", 1, true, false},     Season{"ws", 1, true, false},
+    Season{"fall", 1, true, false},       Season{"autumn", 1, true, false},  Season{"aut", 1, true, false},
+    Season{"fa", 1, true, false},         Season{"f", 1, true, false},       Season{"au", 1, true, false},
+    Season{"ht", 1, true, false},         Season{"wise", 1, true, false},    Season{"ws", 1, true, false},
     Season{"michaelmas", 1, true, false}, Season{"winter", 2, false, false}, Season{"win", 2, false, false},
-    Season{"wi", 2, false, false},       Season{"w", 2, false, false},       Season{"january", 2, false, false},
-    Season{"lent", 2, false, false},     Season{"hilary", 2, false, false},  Season{"spring", 3, false, false},
-    Season{"spr", 3, false, false},      Season{"sp", 3, false, false},      Season{"s", 3, false, false},
-    Season{"vt", 3, false, false},       Season{"easter", 3, false, false},  Season{"trinity", 3, false, false},
-    Season{"may", 4, false, false},      Season{"sose", 3, false, false},    Season{"ss", 3, false, false},
-    Season{"summer", 5, false, true},    Season{"sum", 5, false, true},      Season{"su", 5, false, true},
+    Season{"wi", 2, false, false},        Season{"w", 2, false, false},      Season{"january", 2, false, false},
+    Season{"lent", 2, false, false},      Season{"hilary", 2, false, false}, Season{"spring", 3, false, false},
+    Season{"spr", 3, false, false},       Season{"sp", 3, false, false},     Season{"s", 3, false, false},
+    Season{"vt", 3, false, false},        Season{"easter", 3, false, false}, Season{"trinity", 3, false, false},
+    Season{"may", 4, false, false},       Season{"sose", 3, false, false},   Season{"ss", 3, false, false},
+    Season{"summer", 5, false, true},     Season{"sum", 5, false, true},     Season{"su", 5, false, true},
 };
 
 /// Words that say nothing about when.
@@ -57,19 +57,23 @@ std::vector<Piece> pieces_of(std::string_view label) {
   return pieces;
 }
 
-bool is_year(int number) { return number >= 1900 && number <= 2099; }
-int two_digit_year(int number) { return number < 70 ? 2000 + number : 1900 + number; }
+bool is_year(int number) {
+  return number >= 1900 && number <= 2099;
+}
+int two_digit_year(int number) {
+  return number < 70 ? 2000 + number : 1900 + number;
+}
 
 /// A code as a number that sorts like the codes do: digits by value, letters by place.
 int code_order(std::string_view code) {
   int order = 0;
-  for (const char c : code.substr(0, 3)) order = order * 36 + (c >= '0' && c <= '9' ? c - '0' : c - 'a' + 10);
+  for (const char c : code.substr(0, 3))
+    order = order * 36 + (c >= '0' && c <= '9' ? c - '0' : c - 'a' + 10);
   return order;
 }
 
 std::optional<Term> parse_century_year_term(std::string_view label) {
-  const bool four_digits =
-      label.size() == 4 && std::ranges::all_of(label, [](char c) { return c >= '0' && c <= '9'; });
+  const bool four_digits = label.size() == 4 && std::ranges::all_of(label, [](char c) { return c >= '0' && c <= '9'; });
   if (!four_digits || label[0] > '3') return std::nullopt;
   const int year = (label[0] <= '1' ? 1900 : 2000) + (label[1] - '0') * 10 + (label[2] - '0');
   const int code = label[3] - '0';

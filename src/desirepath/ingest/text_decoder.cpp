@@ -1,11 +1,11 @@
 #include "desirepath/ingest/text_decoder.h"
 
-#include <iconv.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string_view>
+
+#include <iconv.h>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
@@ -38,7 +38,8 @@ std::pair<int, int> count_utf8(std::string_view text) {
       continue;
     }
     std::size_t end = i;
-    while (end < text.size() && static_cast<unsigned char>(text[end]) >= 0x80) ++end;
+    while (end < text.size() && static_cast<unsigned char>(text[end]) >= 0x80)
+      ++end;
     ++(is_valid_utf8(text.substr(i, end - i)) ? valid : invalid);
     i = end;
   }
@@ -98,13 +99,16 @@ void TextDecoder::detect(const std::string& sample) {
   }
   const std::string_view head = text.substr(0, std::min<std::size_t>(text.size(), 4096));
   std::size_t even_zeros = 0, odd_zeros = 0;
-  for (std::size_t i = 0; i < head.size(); ++i) (i % 2 == 0 ? even_zeros : odd_zeros) += head[i] == '\0' ? 1 : 0;
+  for (std::size_t i = 0; i < head.size(); ++i)
+    (i % 2 == 0 ? even_zeros : odd_zeros) += head[i] == '\0' ? 1 : 0;
   const std::size_t many = head.size() / 2 * 7 / 10;
   if (head.size() >= 4 && odd_zeros >= many && even_zeros <= head.size() / 20) return start_conversion("UTF-16LE");
   if (head.size() >= 4 && even_zeros >= many && odd_zeros <= head.size() / 20) return start_conversion("UTF-16BE");
-  if (even_zeros + odd_zeros > 0) throw InputError(concat(file_, ": not a text file (it holds zero bytes); give CSV or Parquet"));
-  const auto controls = std::ranges::count_if(
-      head, [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f'; });
+  if (even_zeros + odd_zeros > 0)
+    throw InputError(concat(file_, ": not a text file (it holds zero bytes); give CSV or Parquet"));
+  const auto controls = std::ranges::count_if(head, [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f';
+  });
   if (static_cast<std::size_t>(controls) > head.size() / 50) {
     throw InputError(concat(file_, ": not a text file; give CSV or Parquet"));
   }

@@ -39,11 +39,14 @@ Plot draw_vertical_axis(Svg& svg, double largest, double right_margin, std::stri
 
 std::int64_t sum(const std::vector<std::int64_t>& values) {
   std::int64_t total = 0;
-  for (const std::int64_t value : values) total += value;
+  for (const std::int64_t value : values)
+    total += value;
   return total;
 }
 
-std::string percent(double share) { return fixed(100 * share, share < 0.1 ? 1 : 0) + " %"; }
+std::string percent(double share) {
+  return fixed(100 * share, share < 0.1 ? 1 : 0) + " %";
+}
 
 /// A name that fits a margin.
 std::string shortened(const std::string& name, std::size_t longest) {
@@ -68,7 +71,8 @@ Figure enrollment_areas(const CohortSummary& summary, std::int64_t min_cell) {
 
   std::vector<double> totals(times, 0);
   for (const auto& row : series.enrollments) {
-    for (std::size_t t = 0; t < times; ++t) totals[t] += static_cast<double>(row[t]);
+    for (std::size_t t = 0; t < times; ++t)
+      totals[t] += static_cast<double>(row[t]);
   }
   const auto all = static_cast<double>(summary.enrollments);
   std::string finding = concat(with_separators(summary.enrollments), " enrollments of ",
@@ -97,19 +101,21 @@ Figure enrollment_areas(const CohortSummary& summary, std::int64_t min_cell) {
   }
   finding += ".";
 
-  const std::string title = summary.grouping.empty() ? concat("Enrollments per ", per)
-                                                     : concat("Enrollments per ", grouping, " and ", per);
+  const std::string title =
+      summary.grouping.empty() ? concat("Enrollments per ", per) : concat("Enrollments per ", grouping, " and ", per);
   Svg svg(figure_width, figure_height, title, finding);
   const double right_margin = 150;
   const Plot plot = draw_vertical_axis(svg, *std::ranges::max_element(totals), right_margin, "enrollments");
   const auto x = [&](std::size_t t) {
-    return times == 1 ? left + plot.width() / 2 : left + plot.width() * static_cast<double>(t) / static_cast<double>(times - 1);
+    return times == 1 ? left + plot.width() / 2
+                      : left + plot.width() * static_cast<double>(t) / static_cast<double>(times - 1);
   };
   std::vector<double> base(times, 0);
   double last_label = figure_height;
   for (std::size_t g = 0; g < series.groups.size(); ++g) {
     std::vector<double> ceiling = base;
-    for (std::size_t t = 0; t < times; ++t) ceiling[t] += static_cast<double>(series.enrollments[g][t]);
+    for (std::size_t t = 0; t < times; ++t)
+      ceiling[t] += static_cast<double>(series.enrollments[g][t]);
     const bool other = series.groups[g] == "other";
     const std::string colour = other ? neutral_colour() : series_colour(static_cast<int>(g));
     const std::string tip = concat(series.groups[g], ": ", with_separators(sum(series.enrollments[g])), " enrollments");
@@ -117,8 +123,10 @@ Figure enrollment_areas(const CohortSummary& summary, std::int64_t min_cell) {
       svg.rectangle(x(0) - 60, plot.y(ceiling[0]), 120, plot.y(base[0]) - plot.y(ceiling[0]), colour, tip);
     } else {
       std::vector<Point> outline;
-      for (std::size_t t = 0; t < times; ++t) outline.push_back({x(t), plot.y(ceiling[t])});
-      for (std::size_t t = times; t-- > 0;) outline.push_back({x(t), plot.y(base[t])});
+      for (std::size_t t = 0; t < times; ++t)
+        outline.push_back({x(t), plot.y(ceiling[t])});
+      for (std::size_t t = times; t-- > 0;)
+        outline.push_back({x(t), plot.y(base[t])});
       svg.polygon(outline, colour, tip);
     }
     // Names stand beside their bands, pushed apart where bands are thin.
@@ -138,11 +146,13 @@ Figure enrollment_areas(const CohortSummary& summary, std::int64_t min_cell) {
   svg.text({left + plot.width() / 2, figure_height - 8}, per, {12, "middle", axis_colour});
 
   std::vector<TableColumn> columns = {{summary.time}};
-  for (const std::string& group : series.groups) columns.push_back({group});
+  for (const std::string& group : series.groups)
+    columns.push_back({group});
   Table table(columns);
   for (std::size_t t = 0; t < times; ++t) {
     std::vector<Cell> row = {series.times[t]};
-    for (const auto& group : series.enrollments) row.emplace_back(group[t]);
+    for (const auto& group : series.enrollments)
+      row.emplace_back(group[t]);
     table.add_row(std::move(row));
   }
   std::string basis = concat("n = ", with_separators(summary.students), " students");
@@ -164,9 +174,9 @@ Figure course_histogram(const CohortSummary& summary, std::int64_t min_cell) {
   for (std::size_t c = 0; c < summary.course_counts.size(); ++c) {
     if (std::abs(static_cast<double>(c) - mean) <= sd) within += static_cast<double>(summary.course_counts[c]);
   }
-  const std::string finding = concat("A student took ", fixed(mean, 1), " courses on average (standard deviation ",
-                                     fixed(sd, 1), "); ", percent(n > 0 ? within / n : 0),
-                                     " lie within one standard deviation, where a Gaussian has 68 %.");
+  const std::string finding =
+      concat("A student took ", fixed(mean, 1), " courses on average (standard deviation ", fixed(sd, 1), "); ",
+             percent(n > 0 ? within / n : 0), " lie within one standard deviation, where a Gaussian has 68 %.");
   const std::string title = "Courses per student";
   Svg svg(figure_width, figure_height, title, finding);
   const auto density = [&](double value) {
@@ -176,10 +186,13 @@ Figure course_histogram(const CohortSummary& summary, std::int64_t min_cell) {
   double largest = sd > 0 ? n * static_cast<double>(width) * density(mean) : 0;
   const auto height = [&](const SafeBin& bin) {
     // A wide bin shows its mean height, so that areas are students.
-    return static_cast<double>(bin.students) * static_cast<double>(width) / static_cast<double>(bin.last - bin.first + 1);
+    return static_cast<double>(bin.students) * static_cast<double>(width) /
+           static_cast<double>(bin.last - bin.first + 1);
   };
-  for (const SafeBin& bin : bins) largest = std::max(largest, height(bin));
-  const Plot plot = draw_vertical_axis(svg, largest, 24, width == 1 ? "students" : concat("students per ", width, " courses"));
+  for (const SafeBin& bin : bins)
+    largest = std::max(largest, height(bin));
+  const Plot plot =
+      draw_vertical_axis(svg, largest, 24, width == 1 ? "students" : concat("students per ", width, " courses"));
   const double end = static_cast<double>(std::max<std::int64_t>(values, 1));
   const auto x = [&](double value) { return left + plot.width() * value / end; };
   for (const SafeBin& bin : bins) {
@@ -200,7 +213,8 @@ Figure course_histogram(const CohortSummary& summary, std::int64_t min_cell) {
              {12, "start", "#A34700"});
   }
   for (const double tick : axis_ticks(end, 8)) {
-    if (tick <= end) svg.text({x(tick + 0.5), figure_height - bottom + 18}, short_number(tick), {12, "middle", axis_colour});
+    if (tick <= end)
+      svg.text({x(tick + 0.5), figure_height - bottom + 18}, short_number(tick), {12, "middle", axis_colour});
   }
   svg.text({left + plot.width() / 2, figure_height - 8}, "courses in all periods", {12, "middle", axis_colour});
 
@@ -209,8 +223,10 @@ Figure course_histogram(const CohortSummary& summary, std::int64_t min_cell) {
   for (const SafeBin& bin : bins) {
     merged = merged || bin.last - bin.first + 1 > width;
     double expected = 0;
-    for (std::int64_t v = bin.first; v <= bin.last && sd > 0; ++v) expected += n * density(static_cast<double>(v));
-    table.add_row({bin.first == bin.last ? concat(bin.first) : concat(bin.first, "-", bin.last), bin.students, expected});
+    for (std::int64_t v = bin.first; v <= bin.last && sd > 0; ++v)
+      expected += n * density(static_cast<double>(v));
+    table.add_row(
+        {bin.first == bin.last ? concat(bin.first) : concat(bin.first, "-", bin.last), bin.students, expected});
   }
   std::string basis = concat("n = ", with_separators(summary.students), " students");
   if (merged) basis += concat("; bins under ", min_cell, " students are merged with their neighbours");

@@ -8,7 +8,7 @@
 namespace desirepath::inline reports {
 
 struct Figure {
-  std::string name;     // file name without ending, and anchor on the page
+  std::string name;  // file name without ending, and anchor on the page
   std::string title;
   std::string finding;  // one sentence
   std::string basis;    // n, and what was merged or left out

@@ -53,10 +53,12 @@ std::string render_table(const Table& table, const std::string& caption) {
   html += "<thead><tr>";
   std::vector<bool> numeric(table.columns().size(), false);
   for (const auto& row : table.rows()) {
-    for (std::size_t c = 0; c < row.size(); ++c) numeric[c] = numeric[c] || row[c].index() >= 2;
+    for (std::size_t c = 0; c < row.size(); ++c)
+      numeric[c] = numeric[c] || row[c].index() >= 2;
   }
   for (std::size_t c = 0; c < numeric.size(); ++c) {
-    html += concat("<th scope=\"col\"", numeric[c] ? " class=\"n\"" : "", ">", escaped(table.columns()[c].name), "</th>");
+    html +=
+        concat("<th scope=\"col\"", numeric[c] ? " class=\"n\"" : "", ">", escaped(table.columns()[c].name), "</th>");
   }
   html += "</tr></thead>\n<tbody>";
   for (const auto& row : table.rows()) {
@@ -70,19 +72,21 @@ std::string render_table(const Table& table, const std::string& caption) {
 }
 
 std::string render_figure(const Figure& figure) {
-  return concat("<article id=\"", escaped(figure.name), "\"><h3>", escaped(figure.title), "</h3>\n<p class=\"finding\">",
-                escaped(figure.finding), "</p>\n<div class=\"scroll\">", figure.svg, "</div>\n<p class=\"basis\">",
-                escaped(figure.basis), "</p>\n<details><summary>The same as a table</summary>", render_table(figure.table, ""),
+  return concat("<article id=\"", escaped(figure.name), "\"><h3>", escaped(figure.title),
+                "</h3>\n<p class=\"finding\">", escaped(figure.finding), "</p>\n<div class=\"scroll\">", figure.svg,
+                "</div>\n<p class=\"basis\">", escaped(figure.basis),
+                "</p>\n<details><summary>The same as a table</summary>", render_table(figure.table, ""),
                 "</details></article>\n");
 }
 
 }  // namespace
 
 std::string render_html(const Page& page) {
-  std::string html = concat("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\n",
-                            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
-                            escaped(page.title), "</title>\n<style>", style, "</style></head>\n<body>\n<header><div><h1>",
-                            escaped(page.title), "</h1>\n<p>", escaped(page.subtitle), "</p>\n");
+  std::string html =
+      concat("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\n",
+             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>", escaped(page.title),
+             "</title>\n<style>", style, "</style></head>\n<body>\n<header><div><h1>", escaped(page.title),
+             "</h1>\n<p>", escaped(page.subtitle), "</p>\n");
   if (!page.headline.empty()) {
     html += "<div class=\"headline\">";
     for (const auto& [number, what] : page.headline) {
@@ -94,11 +98,14 @@ std::string render_html(const Page& page) {
   for (const PageSection& section : page.sections) {
     html += concat("<section><h2>", escaped(section.title), "</h2>\n");
     if (!section.text.empty()) html += concat("<p>", escaped(section.text), "</p>\n");
-    for (const Figure& figure : section.figures) html += render_figure(figure);
-    for (const auto& [caption, table] : section.tables) html += concat("<article>", render_table(table, caption), "</article>\n");
+    for (const Figure& figure : section.figures)
+      html += render_figure(figure);
+    for (const auto& [caption, table] : section.tables)
+      html += concat("<article>", render_table(table, caption), "</article>\n");
     html += "</section>\n";
   }
-  html += concat("</main>\n<footer>", escaped(page.footer), " Made by desirepath ", version, ".</footer>\n</body>\n</html>\n");
+  html += concat("</main>\n<footer>", escaped(page.footer), " Made by desirepath ", version,
+                 ".</footer>\n</body>\n</html>\n");
   return html;
 }
 

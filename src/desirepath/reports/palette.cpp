@@ -12,7 +12,8 @@ constexpr std::array colours = {0x0072B2, 0xE69F00, 0x009E73, 0xCC79A7, 0x56B4E9
 std::string hex(int colour) {
   static constexpr const char* digits = "0123456789ABCDEF";
   std::string text = "#";
-  for (int shift = 20; shift >= 0; shift -= 4) text += digits[(colour >> shift) & 15];
+  for (int shift = 20; shift >= 0; shift -= 4)
+    text += digits[(colour >> shift) & 15];
   return text;
 }
 
@@ -38,7 +39,9 @@ std::string series_colour(int number) {
   return hex(mixed);
 }
 
-std::string neutral_colour() { return "#BBBBBB"; }
+std::string neutral_colour() {
+  return "#BBBBBB";
+}
 
 std::string text_colour_on(const std::string& colour) {
   const double light = luminance(colour);

@@ -25,7 +25,8 @@ SafeSeries merge_small_series(const CohortSummary& summary, std::int64_t min_cel
   std::vector<Cells> cells = summary.by_group;
   Cells totals(times.size());
   for (const Cells& row : cells) {
-    for (std::size_t t = 0; t < times.size(); ++t) merge(totals[t], row[t]);
+    for (std::size_t t = 0; t < times.size(); ++t)
+      merge(totals[t], row[t]);
   }
   std::int64_t merged_times = 0;
   for (std::size_t t = 0; t < times.size() && times.size() > 1;) {
@@ -59,21 +60,25 @@ SafeSeries merge_small_series(const CohortSummary& summary, std::int64_t min_cel
       named.push_back(g);
       continue;
     }
-    for (std::size_t t = 0; t < times.size(); ++t) merge(other[t], cells[g][t]);
+    for (std::size_t t = 0; t < times.size(); ++t)
+      merge(other[t], cells[g][t]);
     ++merged_groups;
   }
   // "Other" itself must be safe, and one group alone in it would be that group.
   while (!named.empty() && (std::ranges::any_of(other, is_small) || merged_groups == 1)) {
-    for (std::size_t t = 0; t < times.size(); ++t) merge(other[t], cells[named.back()][t]);
+    for (std::size_t t = 0; t < times.size(); ++t)
+      merge(other[t], cells[named.back()][t]);
     named.pop_back();
     ++merged_groups;
   }
   const auto add = [&](const std::string& name, const Cells& row) {
     safe.groups.push_back(name);
     safe.enrollments.emplace_back();
-    for (const CellCount& cell : row) safe.enrollments.back().push_back(cell.enrollments);
+    for (const CellCount& cell : row)
+      safe.enrollments.back().push_back(cell.enrollments);
   };
-  for (const std::size_t g : named) add(summary.groups[g], cells[g]);
+  for (const std::size_t g : named)
+    add(summary.groups[g], cells[g]);
   if (merged_groups > 0) add("other", other);
   const std::string grouping = summary.grouping.empty() ? "group" : summary.grouping;
   if (merged_groups > 0) safe.note = concat(counted(merged_groups, grouping, grouping + "s"), " merged into 'other'");
@@ -84,12 +89,14 @@ SafeSeries merge_small_series(const CohortSummary& summary, std::int64_t min_cel
   return safe;
 }
 
-std::vector<SafeBin> merge_small_bins(const std::vector<std::int64_t>& counts, std::int64_t min_cell, std::int64_t width) {
+std::vector<SafeBin> merge_small_bins(const std::vector<std::int64_t>& counts, std::int64_t min_cell,
+                                      std::int64_t width) {
   std::vector<SafeBin> bins;
   const auto size = static_cast<std::int64_t>(counts.size());
   for (std::int64_t first = 0; first < size; first += width) {
     SafeBin bin{first, std::min(first + width, size) - 1, 0};
-    for (std::int64_t v = bin.first; v <= bin.last; ++v) bin.students += counts[static_cast<std::size_t>(v)];
+    for (std::int64_t v = bin.first; v <= bin.last; ++v)
+      bin.students += counts[static_cast<std::size_t>(v)];
     bins.push_back(bin);
   }
   // The smallest offender joins the smaller of its neighbours that has students, until none is left.

@@ -30,6 +30,7 @@ struct SafeBin {
   std::int64_t students = 0;
 };
 /// Bins of at most `width` values, wider where fewer than min_cell students (but some) would stand in one.
-std::vector<SafeBin> merge_small_bins(const std::vector<std::int64_t>& counts, std::int64_t min_cell, std::int64_t width);
+std::vector<SafeBin> merge_small_bins(const std::vector<std::int64_t>& counts, std::int64_t min_cell,
+                                      std::int64_t width);
 
 }  // namespace desirepath::inline reports

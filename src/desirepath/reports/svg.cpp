@@ -18,7 +18,8 @@ std::string number(double value) {
 
 std::string path_of(const std::vector<Point>& points) {
   std::string path;
-  for (const Point& point : points) path += concat(path.empty() ? "" : " ", number(point.x), ",", number(point.y));
+  for (const Point& point : points)
+    path += concat(path.empty() ? "" : " ", number(point.x), ",", number(point.y));
   return path;
 }
 
@@ -33,12 +34,23 @@ std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
     switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      case '\'': result += "&#39;"; break;
-      default: result += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      case '\'':
+        result += "&#39;";
+        break;
+      default:
+        result += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
     }
   }
   return result;
@@ -46,13 +58,16 @@ std::string escaped(std::string_view text) {
 
 Svg::Svg(double width, double height, std::string_view title, std::string_view description) {
   head_ = concat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", number(width), " ", number(height),
-                 "\" width=\"", number(width), "\" height=\"", number(height), "\" role=\"img\" font-family=\"system-ui, sans-serif\">\n<title>",
-                 escaped(title), "</title>\n<desc>", escaped(description), "</desc>\n");
+                 "\" width=\"", number(width), "\" height=\"", number(height),
+                 "\" role=\"img\" font-family=\"system-ui, sans-serif\">\n<title>", escaped(title), "</title>\n<desc>",
+                 escaped(description), "</desc>\n");
 }
 
 void Svg::rectangle(double x, double y, double width, double height, std::string_view fill, std::string_view tooltip) {
-  body_ += with_tooltip("rect", concat("x=\"", number(x), "\" y=\"", number(y), "\" width=\"", number(std::max(0.0, width)),
-                                       "\" height=\"", number(std::max(0.0, height)), "\" fill=\"", fill, "\""), tooltip);
+  body_ += with_tooltip("rect",
+                        concat("x=\"", number(x), "\" y=\"", number(y), "\" width=\"", number(std::max(0.0, width)),
+                               "\" height=\"", number(std::max(0.0, height)), "\" fill=\"", fill, "\""),
+                        tooltip);
 }
 
 void Svg::line(Point from, Point to, std::string_view colour, double width, std::string_view dashes) {
@@ -62,8 +77,9 @@ void Svg::line(Point from, Point to, std::string_view colour, double width, std:
 }
 
 void Svg::polygon(const std::vector<Point>& points, std::string_view fill, std::string_view tooltip) {
-  body_ += with_tooltip("polygon", concat("points=\"", path_of(points), "\" fill=\"", fill,
-                                          "\" stroke=\"#FFFFFF\" stroke-width=\"1.2\""), tooltip);
+  body_ += with_tooltip(
+      "polygon", concat("points=\"", path_of(points), "\" fill=\"", fill, "\" stroke=\"#FFFFFF\" stroke-width=\"1.2\""),
+      tooltip);
 }
 
 void Svg::polyline(const std::vector<Point>& points, std::string_view colour, double width) {
@@ -72,14 +88,19 @@ void Svg::polyline(const std::vector<Point>& points, std::string_view colour, do
 }
 
 void Svg::text(Point at, std::string_view words, const TextStyle& style) {
-  body_ += concat("<text x=\"", number(at.x), "\" y=\"", number(at.y), "\" font-size=\"", number(style.size), "\" fill=\"",
-                  style.colour, "\"", style.anchor == "start" ? "" : concat(" text-anchor=\"", style.anchor, "\""),
-                  style.bold ? " font-weight=\"600\"" : "",
-                  style.rotate == 0 ? "" : concat(" transform=\"rotate(", number(style.rotate), " ", number(at.x), " ", number(at.y), ")\""),
-                  ">", escaped(words), "</text>\n");
+  body_ +=
+      concat("<text x=\"", number(at.x), "\" y=\"", number(at.y), "\" font-size=\"", number(style.size), "\" fill=\"",
+             style.colour, "\"", style.anchor == "start" ? "" : concat(" text-anchor=\"", style.anchor, "\""),
+             style.bold ? " font-weight=\"600\"" : "",
+             style.rotate == 0
+                 ? ""
+                 : concat(" transform=\"rotate(", number(style.rotate), " ", number(at.x), " ", number(at.y), ")\""),
+             ">", escaped(words), "</text>\n");
 }
 
-std::string Svg::finish() const { return head_ + body_ + "</svg>\n"; }
+std::string Svg::finish() const {
+  return head_ + body_ + "</svg>\n";
+}
 
 std::vector<double> axis_ticks(double largest, int count) {
   if (!(largest > 0)) return {0, 1};
@@ -91,7 +112,8 @@ std::vector<double> axis_ticks(double largest, int count) {
     if (step >= rough * 0.999) break;
   }
   std::vector<double> ticks;
-  for (int i = 0; ticks.empty() || ticks.back() < largest * 0.999; ++i) ticks.push_back(i * step);
+  for (int i = 0; ticks.empty() || ticks.back() < largest * 0.999; ++i)
+    ticks.push_back(i * step);
   return ticks;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/digest.h"
@@ -71,7 +72,8 @@ Cohort Cohort::select(std::span<const std::int64_t> students) const {
       const std::size_t from = row(student, period);
       chosen.status.push_back(parts_.status[from]);
       if (has_calendar()) chosen.calendar.push_back(parts_.calendar[from]);
-      for (const Id bit : bits(student, period)) enrollments.add(bit);
+      for (const Id bit : bits(student, period))
+        enrollments.add(bit);
       enrollments.finish_row();
     }
     for (std::size_t a = 0; a < parts_.attributes.size(); ++a) {
@@ -96,7 +98,8 @@ std::string Cohort::fingerprint() const {
   for (const Attribute& attribute : parts_.attributes) {
     digest.add(attribute.name);
     digest.add(std::as_bytes(std::span(attribute.codes)));
-    for (const std::string& value : attribute.values) digest.add(value);
+    for (const std::string& value : attribute.values)
+      digest.add(value);
   }
   return digest.finish().hex();
 }

@@ -27,12 +27,12 @@ struct Attribute {
 /// What a Cohort is made of; checked when one is built from it.
 struct CohortParts {
   Schema schema;
-  std::vector<std::string> students;      // ids, in the cohort's order
-  std::vector<std::uint8_t> status;       // PeriodStatus, students by periods
-  BinaryMatrix enrollments;               // rows (student, period); columns bits of the schema
-  std::vector<std::int32_t> calendar;     // academic year of each (student, period), -1 = not known; or empty
+  std::vector<std::string> students;   // ids, in the cohort's order
+  std::vector<std::uint8_t> status;    // PeriodStatus, students by periods
+  BinaryMatrix enrollments;            // rows (student, period); columns bits of the schema
+  std::vector<std::int32_t> calendar;  // academic year of each (student, period), -1 = not known; or empty
   std::vector<Attribute> attributes;
-  std::string provenance = "{}";          // JSON: how it was made (sources, options, counts at each filter)
+  std::string provenance = "{}";  // JSON: how it was made (sources, options, counts at each filter)
 };
 
 class Cohort {

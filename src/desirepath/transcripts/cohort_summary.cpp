@@ -22,7 +22,8 @@ std::vector<Id> group_courses(const Schema& schema, CohortSummary& summary) {
     group.push_back(numbers.emplace(name, static_cast<Id>(numbers.size())).first->second);
   }
   summary.groups.resize(numbers.size());
-  for (const auto& [name, number] : numbers) summary.groups[static_cast<std::size_t>(number)] = name;
+  for (const auto& [name, number] : numbers)
+    summary.groups[static_cast<std::size_t>(number)] = name;
   return group;
 }
 
@@ -50,7 +51,8 @@ CohortSummary summarise(const Cohort& cohort) {
   if (years.empty()) summary.times = schema.periods();
   summary.by_group.assign(summary.groups.size(), std::vector<CellCount>(summary.times.size()));
 
-  for (const std::string& label : schema.periods()) summary.periods.push_back({label});
+  for (const std::string& label : schema.periods())
+    summary.periods.push_back({label});
   std::vector<std::int64_t> takers(static_cast<std::size_t>(schema.course_count()), 0);
   std::vector<std::int64_t> last_taker(takers.size(), -1);
   std::vector<std::int64_t> last_in_cell(summary.groups.size() * summary.times.size(), -1);
@@ -59,7 +61,9 @@ CohortSummary summarise(const Cohort& cohort) {
     for (Id t = 0; t < schema.period_count(); ++t) {
       auto& period = summary.periods[static_cast<std::size_t>(t)];
       const PeriodStatus status = cohort.status(s, t);
-      ++(status == PeriodStatus::present ? period.present : status == PeriodStatus::left ? period.left : period.unknown);
+      ++(status == PeriodStatus::present ? period.present
+         : status == PeriodStatus::left  ? period.left
+                                         : period.unknown);
       const auto bits = cohort.bits(s, t);
       period.mean_courses += static_cast<double>(bits.size());
       const std::int32_t year = cohort.calendar(s, t);
@@ -100,7 +104,8 @@ CohortSummary summarise(const Cohort& cohort) {
   std::iota(order.begin(), order.end(), 0);
   const auto total = [&](std::size_t g) {
     std::int64_t count = 0;
-    for (const CellCount& cell : summary.by_group[g]) count += cell.enrollments;
+    for (const CellCount& cell : summary.by_group[g])
+      count += cell.enrollments;
     return count;
   };
   std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
@@ -115,7 +120,8 @@ CohortSummary summarise(const Cohort& cohort) {
   summary.groups = std::move(groups);
   summary.by_group = std::move(cells);
 
-  for (Id c = 0; c < schema.course_count(); ++c) summary.popular.push_back({c, takers[static_cast<std::size_t>(c)]});
+  for (Id c = 0; c < schema.course_count(); ++c)
+    summary.popular.push_back({c, takers[static_cast<std::size_t>(c)]});
   std::ranges::stable_sort(summary.popular, std::ranges::greater(), &CohortSummary::CourseCount::students);
   return summary;
 }

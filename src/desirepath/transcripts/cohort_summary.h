@@ -27,8 +27,8 @@ struct CohortSummary {
 
   /// What courses are grouped by: "school", else "subject", else nothing ("all courses").
   std::string grouping;
-  std::vector<std::string> groups;              // sorted by enrollments, largest first
-  std::string time;                             // "year" (academic) or "period"
+  std::vector<std::string> groups;  // sorted by enrollments, largest first
+  std::string time;                 // "year" (academic) or "period"
   std::vector<std::string> times;
   std::vector<std::vector<CellCount>> by_group;  // groups by times
 

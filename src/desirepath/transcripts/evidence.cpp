@@ -44,8 +44,12 @@ EvidenceBatch EvidenceBatch::of(const Cohort& cohort) {
                                                                                    : PeriodKnowledge::open);
   }
   const std::vector<std::int64_t> nothing(cohort.statuses().size() + 1, 0);
-  return {cohort.schema().period_count(), cohort.schema().course_count(), cohort.students(), std::move(knowledge),
-          cohort.enrollments(), BinaryMatrix(nothing, {}, cohort.schema().bit_count())};
+  return {cohort.schema().period_count(),
+          cohort.schema().course_count(),
+          cohort.students(),
+          std::move(knowledge),
+          cohort.enrollments(),
+          BinaryMatrix(nothing, {}, cohort.schema().bit_count())};
 }
 
 EvidenceBatch EvidenceBatch::without_periods(std::span<const Id> periods) const {
@@ -57,8 +61,10 @@ EvidenceBatch EvidenceBatch::without_periods(std::span<const Id> periods) const 
       if (forgotten) {
         knowledge[row(student, period)] = PeriodKnowledge::open;
       } else {
-        for (const Id bit : this->taken(student, period)) taken.add(bit);
-        for (const Id bit : this->exceptions(student, period)) exceptions.add(bit);
+        for (const Id bit : this->taken(student, period))
+          taken.add(bit);
+        for (const Id bit : this->exceptions(student, period))
+          exceptions.add(bit);
       }
       taken.finish_row();
       exceptions.finish_row();
@@ -114,8 +120,8 @@ EvidenceBatch evidence_from_rows(const Schema& schema, std::span<const EvidenceR
       exceptions.finish_row();
     }
   }
-  return {schema.period_count(),    schema.course_count(), std::move(students), std::move(knowledge),
-          std::move(taken).build(), std::move(exceptions).build()};
+  return {schema.period_count(), schema.course_count(),    std::move(students),
+          std::move(knowledge),  std::move(taken).build(), std::move(exceptions).build()};
 }
 
 }  // namespace desirepath::inline transcripts

@@ -7,7 +7,8 @@ namespace desirepath::inline transcripts {
 void write_long_table(const Cohort& cohort, std::ostream& out) {
   const Schema& schema = cohort.schema();
   out << "student,period,course";
-  for (const Attribute& attribute : cohort.attributes()) out << ',' << csv_field(attribute.name);
+  for (const Attribute& attribute : cohort.attributes())
+    out << ',' << csv_field(attribute.name);
   out << '\n';
   for (std::int64_t student = 0; student < cohort.student_count(); ++student) {
     std::string groups;
@@ -22,7 +23,8 @@ void write_long_table(const Cohort& cohort, std::ostream& out) {
       const std::string begin = id + "," + csv_field(schema.period(period)) + ",";
       const auto bits = cohort.bits(student, period);
       if (bits.empty()) out << begin << groups << '\n';
-      for (const Id bit : bits) out << begin << csv_field(schema.course(schema.course_of(bit)).name) << groups << '\n';
+      for (const Id bit : bits)
+        out << begin << csv_field(schema.course(schema.course_of(bit)).name) << groups << '\n';
     }
   }
 }

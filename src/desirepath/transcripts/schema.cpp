@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
+
+#include <nlohmann/json.hpp>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/nearest_name.h"
@@ -43,7 +44,8 @@ std::optional<Id> Schema::find_period(std::string_view label) const {
 Id Schema::require_course(std::string_view name) const {
   if (const auto found = find_course(name)) return *found;
   std::vector<std::string> names;
-  for (const Course& course : courses_) names.push_back(course.name);
+  for (const Course& course : courses_)
+    names.push_back(course.name);
   throw InputError(concat("no course '", name, "'", did_you_mean(name, names)));
 }
 

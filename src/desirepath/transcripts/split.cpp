@@ -37,8 +37,9 @@ Split split_by_attribute(const Cohort& cohort, std::string_view name, std::size_
   const Attribute& attribute = cohort.attribute(name);
   const std::size_t count = attribute.values.size();
   if (validation_values + hold_out_values >= count) {
-    throw OptionError(concat("attribute '", name, "' has ", counted(static_cast<std::int64_t>(count), "value", "values"),
-                             ", too few to set ", validation_values + hold_out_values, " aside"));
+    throw OptionError(concat("attribute '", name, "' has ",
+                             counted(static_cast<std::int64_t>(count), "value", "values"), ", too few to set ",
+                             validation_values + hold_out_values, " aside"));
   }
   // Values as numbers where all of them are (years), else as text.
   std::vector<std::size_t> order(count);

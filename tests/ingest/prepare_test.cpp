@@ -1,0 +1,285 @@
+#include "desirepath/ingest/prepare.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "support/example_cohorts.h"
+#include "support/support.h"
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+#include "desirepath/transcripts/long_table.h"
+
+namespace desirepath {
+namespace {
+
+using test::TemporaryFolder;
+
+class PrepareTest : public testing::Test {
+ protected:
+  Prepared prepare(const std::string& text, TableOptions options = {}, const std::string& name = "t.csv") {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    if (options.min_takers == 10) options.min_takers = 1;
+    return prepare_cohort({(folder_ / name).string()}, options, {});
+  }
+  std::string refusal(const std::string& text, const TableOptions& options = {}) {
+    try {
+      prepare(text, options);
+    } catch (const Error& error) {
+      std::string message = error.what();
+      const std::string path = folder_.path().string() + "/";
+      for (std::size_t at = message.find(path); at != std::string::npos; at = message.find(path))
+        message.erase(at, path.size());
+      return message;
+    }
+    return "not refused";
+  }
+  static std::vector<std::string> courses(const Cohort& cohort, std::int64_t student, Id period) {
+    std::vector<std::string> names;
+    for (const Id bit : cohort.bits(student, period))
+      names.push_back(cohort.schema().course(cohort.schema().course_of(bit)).name);
+    return names;
+  }
+  TemporaryFolder folder_;
+};
+using Names = std::vector<std::string>;
+
+TEST_F(PrepareTest, PresentUnknownAndPresenceAlone) {
+  const Cohort cohort = prepare("student,period,course\nann,1,A\nann,2,\nbob,2,B\nbob,2,A\n").cohort;
+  EXPECT_EQ(cohort.students(), (Names{"ann", "bob"}));
+  EXPECT_EQ(cohort.status(0, 0), PeriodStatus::present);
+  EXPECT_EQ(cohort.status(0, 1), PeriodStatus::present);
+  EXPECT_TRUE(cohort.bits(0, 1).empty());
+  EXPECT_EQ(cohort.status(1, 0), PeriodStatus::unknown);
+  EXPECT_EQ(courses(cohort, 1, 1), (Names{"A", "B"}));
+}
+
+TEST_F(PrepareTest, EveryRowIsKeptFilteredOrRejected) {
+  TableOptions options;
+  options.where = "course IS DISTINCT FROM 'X'";
+  options.withdrawn = WithdrawnRule::drop;
+  options.passed_only = true;
+  options.max_bad = 1;
+  options.keep_periods = 3;
+  const Prepared p = prepare(
+      "student,period,course,grade\n"
+      "a,1,A,B\na,1,A,C\na,2,X,A\n,1,A,A\na,0,A,A\na,zwei,A,A\na,2,B,W\na,3,B,F\na,4,B,A\nshort,1\nb,1,A,A\n",
+      options);
+  EXPECT_EQ(p.report.rows_in, 11);
+  EXPECT_EQ(p.report.rows_kept, 2);
+  EXPECT_EQ(p.report.rows_filtered(), 5);
+  EXPECT_EQ(p.report.rows_rejected(), 4);
+  EXPECT_EQ(p.report.rows_in, p.report.rows_kept + p.report.rows_filtered() + p.report.rows_rejected());
+  EXPECT_TRUE(p.cohort.is_present(0, 1));  // a withdrawal is presence
+}
+
+TEST_F(PrepareTest, TermsBecomeYearsSinceEntry) {
+  TableOptions options;
+  options.periods = PeriodRule::years_since_entry;
+  const Cohort cohort = prepare(
+                            "student,term,course\nann,2018 Fall,A\nann,Spring 2019,B\nann,Fall 2019,C\nbob,Fall "
+                            "2019,A\nbob,Fall 2021,B\nbob,Fall 2030,C\n",
+                            options)
+                            .cohort;
+  EXPECT_EQ(courses(cohort, 0, 0), (Names{"A", "B"}));
+  EXPECT_EQ(courses(cohort, 0, 1), (Names{"C"}));
+  EXPECT_EQ(cohort.status(1, 1), PeriodStatus::unknown);
+  EXPECT_EQ(courses(cohort, 1, 2), (Names{"B"}));
+  EXPECT_EQ(cohort.calendar(1, 2), 2021);
+}
+
+TEST_F(PrepareTest, TermsBecomeTermsSinceEntry) {
+  TableOptions options;
+  options.periods = PeriodRule::terms_since_entry;
+  const Cohort cohort =
+      prepare("student,term,course\na,2018-1,A\na,2018-2,B\na,2019-1,C\nb,2018-2,A\nb,2019-1,B\n", options).cohort;
+  EXPECT_EQ(courses(cohort, 0, 2), (Names{"C"}));
+  EXPECT_EQ(courses(cohort, 1, 0), (Names{"A"}));
+  EXPECT_EQ(courses(cohort, 1, 1), (Names{"B"}));
+}
+
+TEST_F(PrepareTest, FiltersOfThePaper) {
+  TableOptions options;
+  options.periods = PeriodRule::years_since_entry;
+  options.summer = SummerRule::drop;
+  options.part_time = PartTimeRule::drop_students;
+  options.full_time_courses = 2;
+  const Prepared p = prepare(
+      "student,term,course\nfull,Fall 2018,A\nfull,Fall 2018,B\nfull,Summer 2019,C\npart,Fall 2018,A\n"
+      "part,Fall 2019,A\npart,Fall 2019,B\n",
+      options);
+  EXPECT_EQ(p.cohort.students(), (Names{"full"}));
+  EXPECT_EQ(p.report.rows_kept, 2);
+}
+
+TEST_F(PrepareTest, RepeatsAliasesAndUnits) {
+  std::ofstream(folder_ / "aliases.csv") << "alias,course\nOLD,NEW\n";
+  TableOptions options;
+  options.repeats = RepeatRule::first;
+  options.aliases_file = folder_ / "aliases.csv";
+  options.part_time = PartTimeRule::drop_periods;
+  options.full_time_units = 3.5;
+  const Cohort cohort =
+      prepare("student;period;course;units\na;1;OLD;3,5\na;2;NEW;4\na;2;B;4\na;3;C;1\n", options).cohort;
+  EXPECT_EQ(courses(cohort, 0, 0), (Names{"NEW"}));
+  EXPECT_EQ(courses(cohort, 0, 1), (Names{"B"}));
+  EXPECT_EQ(cohort.schema().period_count(), 2);
+}
+
+TEST_F(PrepareTest, AbsentMayMeanLeftButNotBeyondTheData) {
+  TableOptions options;
+  options.periods = PeriodRule::years_since_entry;
+  options.absent = AbsentRule::left;
+  const Cohort cohort =
+      prepare("student,term,course\na,2010,A\nb,2010,A\nb,2011,A\nb,2012,A\nc,2011,B\nc,2012,A\n", options).cohort;
+  EXPECT_EQ(cohort.status(0, 1), PeriodStatus::left);
+  EXPECT_EQ(cohort.status(0, 2), PeriodStatus::left);
+  EXPECT_EQ(cohort.status(2, 2), PeriodStatus::unknown);  // 2013 is not in the data
+}
+
+TEST_F(PrepareTest, ListedCoursesExistEvenIfNobodyTookThem) {
+  std::ofstream(folder_ / "courses.csv")
+      << "course,label,school,prerequisites,credits\nZ,Last,Arts,A;B,4\nA,First,Arts,,\n";
+  TableOptions options;
+  options.courses_file = folder_ / "courses.csv";
+  options.min_takers = 2;
+  const Cohort cohort = prepare("student,period,course\na,1,A\na,1,B\nb,1,B\nb,1,C\n", options).cohort;
+  ASSERT_EQ(cohort.schema().course_count(), 3);
+  EXPECT_EQ(cohort.schema().course(0).name, "Z");
+  EXPECT_EQ(cohort.schema().course(0).prerequisites, (Names{"A", "B"}));
+  EXPECT_EQ(cohort.schema().course(0).attributes.at("credits"), "4");
+  EXPECT_EQ(cohort.schema().course(2).name, "B");
+}
+
+TEST_F(PrepareTest, AttributesAreTheLatestValue) {
+  const Cohort cohort =
+      prepare("student,period,course,major,weight\na,2,B,physics,1.5\na,1,A,maths,1.5\nb,1,A,,2\n").cohort;
+  EXPECT_EQ(cohort.attribute("major").values, (Names{"physics"}));
+  EXPECT_EQ(cohort.attribute("major").codes, (std::vector<Id>{0, -1}));
+  EXPECT_EQ(numeric_attribute(cohort, "weight"), (std::vector<double>{1.5, 2}));
+  EXPECT_THROW(numeric_attribute(cohort, "major"), InputError);
+}
+
+TEST_F(PrepareTest, FormsInTheField) {
+  EXPECT_EQ(
+      prepare("Semester,Student ID,Course,Grade\nFall 2018,7,A,B\nFall 2019,7,B,B\n").cohort.schema().period_count(),
+      2);
+  EXPECT_EQ(prepare("user,t,item\n7,1,A\n7,3,B\n").cohort.schema().period_count(), 3);
+  const Cohort midfield = prepare(
+                              "mcid,institution,term_course,abbrev,number,grade\nM1,Institution "
+                              "B,19881,MATH,101,A\nM1,Institution B,19893,MATH,102,A\n")
+                              .cohort;
+  EXPECT_EQ(midfield.schema().course(0).name, "Institution B:MATH101");
+  EXPECT_EQ(midfield.schema().period_count(), 2);
+  const Cohort peoplesoft =
+      prepare("EMPLID,STRM,SUBJECT,CATALOG_NBR,CRSE_GRADE_OFF\n1,2187,CS, 101,A\n1,2197,CS,102,B\n").cohort;
+  EXPECT_EQ(peoplesoft.schema().course(0).name, "CS 101");
+  const Cohort pdp = prepare(
+                         "Student ID,Academic Year,Academic Term,Course Prefix,Course "
+                         "Number,Grade\n1,2018-19,FALL,CS,101,A\n1,2019-20,SPRING,CS,102,B\n")
+                         .cohort;
+  EXPECT_EQ(pdp.schema().course(1).name, "CS 102");
+  EXPECT_EQ(pdp.schema().period_count(), 2);
+  const Cohort banner =
+      prepare("SFRSTCR_PIDM,SFRSTCR_TERM_CODE,SSBSECT_SUBJ_CODE,SSBSECT_CRSE_NUMB\n1,201810,CS,101\n1,201910,CS,102\n")
+          .cohort;
+  EXPECT_EQ(banner.schema().course(0).name, "CS 101");
+}
+
+TEST_F(PrepareTest, ExpressionsSeeNumbersWhereTheyNeedThem) {
+  TableOptions options;
+  options.map = {{"period", "ceil(period / 2)"}, {"course", "course || '!'"}};
+  options.where = "units >= 2 AND student <> 'c'";
+  const Prepared p = prepare("student,period,course,units\na,1,A,3\na,4,B,2.5\nb,2,C,1\nc,1,A,9\n", options);
+  EXPECT_EQ(p.cohort.students(), (Names{"a"}));
+  EXPECT_EQ(courses(p.cohort, 0, 0), (Names{"A!"}));
+  EXPECT_EQ(courses(p.cohort, 0, 1), (Names{"B!"}));
+}
+
+TEST_F(PrepareTest, FaultsAreSaidInOneLine) {
+  EXPECT_EQ(refusal("stud,period,course\na,1,A\n"),
+            "t.csv: no column for the student; its columns are stud, period, course; name it by --map student=COLUMN");
+  EXPECT_EQ(refusal("S31185,1,M100\nS31186,1,M100\n"),
+            "t.csv: no column for the student; its first line looks like data, not like column names; name it by --map "
+            "student=COLUMN");
+  EXPECT_EQ(refusal("student,period,course\n"), "t.csv: there is a header but no row under it");
+  EXPECT_EQ(refusal("student,period,course\na,x,A\nb,1,A\n"),
+            "t.csv:2: period: period is not a whole number from 1 to 64; 1 bad row of 2 (50.0 %) is over --max-bad 1.0 "
+            "%; 'desirepath check' lists them");
+  EXPECT_EQ(refusal(""), "t.csv: the file is empty");
+  TableOptions options;
+  options.where = "perod = 1";
+  EXPECT_EQ(refusal("student,period,course\na,1,A\n", options), "--where: no column 'perod' (did you mean 'period'?)");
+  options.where = "1; DROP TABLE x";
+  EXPECT_EQ(refusal("student,period,course\na,1,A\n", options), "--where: not an SQL expression");
+  options.where = "CAST(course AS INTEGER) > 1";
+  EXPECT_EQ(refusal("student,period,course\na,1,A\n", options),
+            "--map or --where fails on a row (a value cannot be converted); use try_cast(x AS DOUBLE) there");
+  options.where = "count(*) > 1";
+  EXPECT_EQ(refusal("student,period,course\na,1,A\n", options),
+            "--map or --where: the expressions cannot be computed for each row (an aggregate?)");
+}
+
+TEST_F(PrepareTest, SqlCannotReachOtherFiles) {
+  std::ofstream(folder_ / "secret.csv") << "a\n1\n";
+  TableOptions options;
+  options.where = concat("EXISTS (SELECT * FROM read_csv('", (folder_ / "secret.csv").string(), "'))");
+  EXPECT_NE(refusal("student,period,course\na,1,A\n", options), "not refused");
+  options.where = "EXISTS (SELECT * FROM read_text('/etc/passwd'))";
+  EXPECT_NE(refusal("student,period,course\na,1,A\n", options), "not refused");
+}
+
+TEST_F(PrepareTest, MappingFile) {
+  TableOptions options;
+  merge_mapping_text("periods = 'years-since-entry'\nmin-takers = 3\nsummer = 'drop'\n[map]\nstudent = 'EMPLID'\n",
+                     "m.toml", options);
+  EXPECT_EQ(options.min_takers, 3);
+  EXPECT_EQ(options.map.at("student"), "EMPLID");
+  EXPECT_EQ(options.summer, SummerRule::drop);
+  EXPECT_EQ(test::message_of<InputError>([&] { merge_mapping_text("min-taker = 3\n", "m.toml", options); }),
+            "m.toml:1:13: no setting 'min-taker' (did you mean 'min-takers'?)");
+  EXPECT_EQ(test::message_of<InputError>([&] { merge_mapping_text("summer = 'maybe'\n", "m.toml", options); }),
+            "m.toml:1:10: 'summer' has a value of the wrong kind");
+  EXPECT_THROW(merge_mapping_text("= 3", "m.toml", options), InputError);
+}
+
+std::string shuffled_rows(const std::string& csv, RandomStream stream) {
+  std::vector<std::string> lines = split(csv, '\n');
+  while (!lines.empty() && lines.back().empty())
+    lines.pop_back();
+  std::vector<std::string> rows(lines.begin() + 1, lines.end());
+  shuffle(rows, stream);
+  return lines[0] + "\n" + join(rows, "\n") + "\n";
+}
+
+TEST(PrepareProperty, CsvToCohortToCsv) {
+  const TemporaryFolder folder;
+  TableOptions options;
+  options.min_takers = 1;
+  options.courses_file = folder / "courses.csv";
+  std::ofstream(folder / "courses.csv") << "course\nc1\nc2\nc3\nc4\nc5\n";
+  test::expect_property(
+      "a cohort written as a table is read as the same cohort, rows in any order",
+      [&](std::uint64_t seed) {
+        const Cohort cohort = test::random_cohort({.students = 15, .taken = 0.4}, RandomStream(seed));
+        std::ostringstream csv;
+        write_long_table(cohort, csv);
+        RC_PRE(split(csv.str(), '\n').size() > 3U);
+        std::ofstream(folder / "t.csv") << csv.str();
+        const Cohort first = prepare_cohort({(folder / "t.csv").string()}, options, {}).cohort;
+        std::ostringstream again;
+        write_long_table(first, again);
+        std::ofstream(folder / "t.csv") << shuffled_rows(csv.str(), RandomStream(seed).child("shuffle"));
+        const Cohort second = prepare_cohort({(folder / "t.csv").string()}, options, {}).cohort;
+        RC_ASSERT(first.bytes() == second.bytes());
+        // The same rows, though students are in natural order now.
+        std::vector<std::string> before = split(csv.str(), '\n'), after = split(again.str(), '\n');
+        std::ranges::sort(before);
+        std::ranges::sort(after);
+        RC_ASSERT(before == after);
+      },
+      30);
+}
+
+}  // namespace
+}  // namespace desirepath

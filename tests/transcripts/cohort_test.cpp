@@ -1,0 +1,134 @@
+#include "desirepath/transcripts/cohort.h"
+
+#include "support/example_cohorts.h"
+#include "support/support.h"
+
+#include "desirepath/core/error.h"
+#include "desirepath/transcripts/cohort_summary.h"
+#include "desirepath/transcripts/split.h"
+
+namespace desirepath {
+namespace {
+
+Cohort with_attributes() {
+  Cohort plain = test::random_cohort({.students = 12, .courses = 4, .periods = 2}, RandomStream(3));
+  CohortParts parts = plain.parts();
+  Attribute year{"entry", {"2001", "2002", "2003"}, {}};
+  for (int s = 0; s < 12; ++s)
+    year.codes.push_back(s == 5 ? -1 : s % 3);
+  parts.attributes = {year};
+  parts.calendar.assign(24, 2001);
+  return Cohort(std::move(parts));
+}
+
+TEST(Cohort, ComesBackFromItsFile) {
+  const Cohort cohort = with_attributes();
+  const Cohort loaded = Cohort::load(ArchiveReader::from_bytes(cohort.bytes(), "file"));
+  EXPECT_EQ(loaded.fingerprint(), cohort.fingerprint());
+  EXPECT_EQ(loaded.bytes(), cohort.bytes());
+  EXPECT_EQ(loaded.schema(), cohort.schema());
+  EXPECT_EQ(loaded.attribute("entry").values, cohort.attribute("entry").values);
+}
+
+TEST(Cohort, RefusesADamagedFileAtEveryByte) {
+  const std::vector<std::byte> whole = with_attributes().bytes();
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    EXPECT_THROW(Cohort::load(ArchiveReader::from_bytes(std::move(cut), "file")), ModelFileError) << size;
+  }
+  RandomStream stream(1);
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<std::byte> flipped = whole;
+    flipped[stream.below(flipped.size())] ^= std::byte(1 << stream.below(8));
+    EXPECT_THROW(Cohort::load(ArchiveReader::from_bytes(std::move(flipped), "file")), ModelFileError);
+  }
+}
+
+TEST(Cohort, RefusesPartsThatDoNotFit) {
+  const CohortParts good = with_attributes().parts();
+  const auto broken = [&](auto change) {
+    CohortParts parts = good;
+    change(parts);
+    EXPECT_THROW(Cohort{std::move(parts)}, InputError);
+  };
+  broken([](CohortParts& p) { p.status.pop_back(); });
+  broken([](CohortParts& p) { p.status[0] = 9; });
+  broken([](CohortParts& p) { std::ranges::fill(p.status, std::uint8_t{0}); });
+  broken([](CohortParts& p) { p.calendar.pop_back(); });
+  broken([](CohortParts& p) { p.attributes[0].codes[0] = 3; });
+  broken([](CohortParts& p) { p.attributes[0].codes.pop_back(); });
+  broken([](CohortParts& p) { p.enrollments = BinaryMatrix({0}, {}, 8); });
+}
+
+TEST(Cohort, NamesTheNearestAttribute) {
+  const std::string message = test::message_of<OptionError>([] { with_attributes().attribute("entyr"); });
+  EXPECT_EQ(message, "no student attribute 'entyr' (did you mean 'entry'?); there are: entry");
+}
+
+TEST(Schema, NamesTheNearestCourseAndThePeriods) {
+  const Schema schema({{"CS 101", "", "", "", "", {}, {}}, {"CS 102", "", "", "", "", {}, {}}}, {"1", "2"});
+  EXPECT_EQ(schema.require_course("CS 102"), 1);
+  EXPECT_EQ(test::message_of<InputError>([&] { schema.require_course("CS102"); }),
+            "no course 'CS102' (did you mean 'CS 102'?)");
+  EXPECT_EQ(test::message_of<InputError>([&] { schema.require_period("3"); }), "no period '3' (there are 1, 2)");
+  EXPECT_THROW(Schema({{"a", "", "", "", "", {}, {}}, {"a", "", "", "", "", {}, {}}}, {"1"}), InputError);
+}
+
+TEST(Summary, CountsByHand) {
+  CohortParts parts;
+  parts.schema = Schema({{"a", "", "", "Arts", "", {}, {}}, {"b", "", "", "Science", "", {}, {}}}, {"1", "2"});
+  parts.students = {"x", "y", "z"};
+  parts.status = {1, 1, 1, 0, 1, 2};
+  parts.enrollments = BinaryMatrix({0, 2, 3, 4, 4, 4, 4}, {0, 1, 3, 0}, 4);
+  const CohortSummary summary = summarise(Cohort(std::move(parts)));
+  EXPECT_EQ(summary.students, 3);
+  EXPECT_EQ(summary.enrollments, 4);
+  EXPECT_EQ(summary.groups, (std::vector<std::string>{"Arts", "Science"}));
+  EXPECT_EQ(summary.by_group[0][0].enrollments, 2);
+  EXPECT_EQ(summary.by_group[1][1].students, 1);
+  EXPECT_EQ(summary.course_counts, (std::vector<std::int64_t>{1, 1, 0, 1}));
+  EXPECT_EQ(summary.periods[1].present, 1);
+  EXPECT_EQ(summary.periods[1].unknown, 1);
+  EXPECT_EQ(summary.periods[1].left, 1);
+  EXPECT_DOUBLE_EQ(summary.mean_courses, 4.0 / 3);
+}
+
+TEST(SplitProperty, EveryStudentGoesToOnePlace) {
+  test::expect_property("a split is a partition, whatever the order of students", [](std::uint64_t seed) {
+    const Cohort cohort = test::random_cohort({.students = 50}, RandomStream(seed));
+    const Split split = split_by_share(cohort, {0.2, 0.1}, RandomStream(seed));
+    std::vector<std::int64_t> all = split.training;
+    all.insert(all.end(), split.validation.begin(), split.validation.end());
+    all.insert(all.end(), split.hold_out.begin(), split.hold_out.end());
+    std::ranges::sort(all);
+    for (std::int64_t s = 0; s < 50; ++s)
+      RC_ASSERT(all[static_cast<std::size_t>(s)] == s);
+    RC_ASSERT(split.validation.size() == 10U);
+    RC_ASSERT(split.hold_out.size() == 5U);
+    std::vector<std::int64_t> reversed(50);
+    for (std::int64_t s = 0; s < 50; ++s)
+      reversed[static_cast<std::size_t>(s)] = 49 - s;
+    const Cohort other = cohort.select(reversed);
+    const Split again = split_by_share(other, {0.2, 0.1}, RandomStream(seed));
+    std::set<std::string> held, held_again;
+    for (const std::int64_t s : split.hold_out)
+      held.insert(cohort.students()[static_cast<std::size_t>(s)]);
+    for (const std::int64_t s : again.hold_out)
+      held_again.insert(other.students()[static_cast<std::size_t>(s)]);
+    RC_ASSERT(held == held_again);
+  });
+}
+
+TEST(Split, ByAttributeTakesTheLastValues) {
+  const Cohort cohort = with_attributes();
+  const Split split = split_by_attribute(cohort, "entry", 1, 1);
+  for (const std::int64_t s : split.hold_out)
+    EXPECT_EQ(s % 3, 2);
+  for (const std::int64_t s : split.validation)
+    EXPECT_EQ(s % 3, 1);
+  EXPECT_EQ(split.training.size() + split.validation.size() + split.hold_out.size(), 12U);
+  EXPECT_THROW(split_by_attribute(cohort, "entry", 2, 1), OptionError);
+}
+
+}  // namespace
+}  // namespace desirepath
