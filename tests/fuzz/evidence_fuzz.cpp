@@ -1,0 +1,22 @@
+// Evidence tables, course lists and aliases.
+#include <string>
+
+#include "desirepath/core/error.h"
+#include "desirepath/ingest/course_list.h"
+#include "desirepath/ingest/evidence_table.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace desirepath;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const Schema schema({{"a", "", "", "", "", {}, {}}, {"b", "", "", "", "", {}, {}}}, {"1", "2"});
+  const auto attempt = [](auto call) {
+    try {
+      call();
+    } catch (const Error&) {  // refused, with a reason
+    }
+  };
+  attempt([&] { (void)evidence_from_table(schema, small_table_of_text("student,period,course,taken\n" + text, "file")); });
+  attempt([&] { (void)courses_from_table(small_table_of_text(text, "file")); });
+  attempt([&] { (void)aliases_from_table(small_table_of_text("alias,course\n" + text, "file")); });
+  return 0;
+}
