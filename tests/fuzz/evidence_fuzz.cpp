@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     } catch (const Error&) {  // refused, with a reason
     }
   };
-  attempt([&] { (void)evidence_from_table(schema, small_table_of_text("student,period,course,taken\n" + text, "file")); });
+  attempt(
+      [&] { (void)evidence_from_table(schema, small_table_of_text("student,period,course,taken\n" + text, "file")); });
   attempt([&] { (void)courses_from_table(small_table_of_text(text, "file")); });
   attempt([&] { (void)aliases_from_table(small_table_of_text("alias,course\n" + text, "file")); });
   return 0;

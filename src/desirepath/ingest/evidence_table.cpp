@@ -14,7 +14,8 @@ EvidenceBatch evidence_from_table(const Schema& schema, const SmallTable& table)
     if (cells[taken] == "1" || cells[taken] == "0") {
       row.taken = cells[taken] == "1";
     } else if (!cells[taken].empty()) {
-      throw InputError({table.file, table.records[r], static_cast<std::int64_t>(taken) + 1}, "taken must be 1, 0 or empty");
+      throw InputError({table.file, table.records[r], static_cast<std::int64_t>(taken) + 1},
+                       "taken must be 1, 0 or empty");
     }
     rows.push_back(std::move(row));
   }

@@ -1,11 +1,11 @@
 // A program of somebody else's, built without -march: Eigen's matrices must lie the same way on both sides.
+#include <fstream>
+#include <iostream>
+
 #include <desirepath/core/types.h>
 #include <desirepath/core/version.h>
 #include <desirepath/ingest/prepare.h>
 #include <desirepath/transcripts/cohort_summary.h>
-
-#include <fstream>
-#include <iostream>
 
 int main() {
   std::ofstream("t.csv") << "student,period,course\na,1,A\na,2,B\nb,1,A\n";
@@ -15,6 +15,7 @@ int main() {
   desirepath::Matrix matrix = desirepath::Matrix::Identity(7, 7);
   matrix.conservativeResize(33, 5);
   matrix.setOnes();
-  std::cout << desirepath::version << ' ' << desirepath::summarise(prepared.cohort).enrollments << ' ' << matrix.sum() << '\n';
+  std::cout << desirepath::version << ' ' << desirepath::summarise(prepared.cohort).enrollments << ' ' << matrix.sum()
+            << '\n';
   return desirepath::summarise(prepared.cohort).enrollments == 3 && matrix.sum() == 165 ? 0 : 1;
 }
