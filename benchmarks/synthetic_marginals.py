@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Marginals of the synthetic university beside those of real enrollment files, as one Markdown table.
 
-    benchmarks/synthetic_marginals.py FOLDER/enrollments.csv DATA/helsinki_cs_2013/long.csv.gz DATA/macalester/long.csv.gz
+    benchmarks/synthetic_marginals.py FOLDER/enrollments.csv OTHER.csv.gz ...
 
 Every file is a long table (student, period, course, ...; plain or gz). A course counts once per student and period.
 FILE:half keeps a random half of the rows of each student (some public files are cut so); FILE:COLUMN=VALUE keeps some

@@ -3,6 +3,8 @@
 int main(int count, char** arguments) {
   using namespace desirepath::app;
   Program program;
+  add_demo(program);
+  add_simulate(program);
   add_check(program);
   add_prepare(program);
   add_inspect(program);

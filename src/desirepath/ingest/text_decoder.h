@@ -36,7 +36,6 @@ class TextDecoder {
   std::string file_;
   std::string encoding_;
   std::string raw_;  // read, not decoded yet
-  bool started_ = false;
   bool finished_ = false;
   bool ascii_so_far_ = true;  // nothing seen yet that tells UTF-8 from Windows-1252
   bool detected_ = false;

@@ -14,8 +14,9 @@ constexpr std::string_view style = R"css(
 :root { color-scheme: light; --ink: #1d2330; --quiet: #5a6372; --line: #e2e5ea; --accent: #0072b2; }
 * { box-sizing: border-box; }
 body { margin: 0; font: 17px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; color: var(--ink); background: #f6f7f9; }
-header { background: #10243e; color: #fff; padding: 2.6rem 1.2rem 2rem; }
+header { background: #10243e; color: #fff; padding: 2.6rem 0 2rem; }
 header > div, main, footer { max-width: 860px; margin: 0 auto; }
+header > div { padding: 0 1.2rem; }
 h1 { margin: 0; font-size: clamp(1.6rem, 5vw, 2.4rem); line-height: 1.2; }
 header p { margin: .5rem 0 0; color: #cfdaea; }
 .headline { display: flex; flex-wrap: wrap; gap: .8rem 2.4rem; margin-top: 1.4rem; }

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Speed and answers beside the packages people use today. Every benchmark reports ratios measured in one run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cmake --preset release -DDESIREPATH_BENCHMARKS=ON >/dev/null
+cmake --build --preset release -j "$(nproc)"
+for benchmark in build/release/bin/bench_*; do "$benchmark"; done
