@@ -1,0 +1,160 @@
+#include "desirepath/compute/executor.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "desirepath/core/error.h"
+
+namespace desirepath::inline compute {
+
+namespace {
+thread_local bool inside_task = false;
+}
+
+struct Compute::Pool {
+  explicit Pool(int count) {
+    for (int i = 1; i < count; ++i)
+      threads.emplace_back([this] { serve(); });
+  }
+  ~Pool() {
+    {
+      const std::lock_guard lock(mutex);
+      closing = true;
+    }
+    wake.notify_all();
+    for (std::thread& thread : threads)
+      thread.join();
+  }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  struct Job {
+    std::int64_t count = 0;
+    const std::function<void(std::int64_t)>* task = nullptr;
+    std::atomic<std::int64_t> next{0};
+    std::atomic<bool> failed{false};
+    std::mutex failure_mutex;
+    std::int64_t failed_at = 0;
+    std::exception_ptr failure;
+  };
+
+  static void work(Job& job) {
+    inside_task = true;
+    while (!job.failed.load(std::memory_order_relaxed)) {
+      const std::int64_t number = job.next.fetch_add(1);
+      if (number >= job.count) break;
+      try {
+        (*job.task)(number);
+      } catch (...) {
+        // Carried to the calling thread; of several, the first in order.
+        const std::lock_guard lock(job.failure_mutex);
+        if (!job.failure || number < job.failed_at) {
+          job.failure = std::current_exception();
+          job.failed_at = number;
+        }
+        job.failed = true;
+      }
+    }
+    inside_task = false;
+  }
+
+  void serve() {
+    std::unique_lock lock(mutex);
+    std::uint64_t seen = 0;
+    while (true) {
+      wake.wait(lock, [&] { return closing || generation != seen; });
+      if (closing) return;
+      seen = generation;
+      Job* job = current;
+      if (job == nullptr) continue;
+      ++busy;
+      lock.unlock();
+      work(*job);
+      lock.lock();
+      if (--busy == 0) idle.notify_all();
+    }
+  }
+
+  void run(Job& job) {
+    const std::lock_guard one_at_a_time(run_mutex);
+    {
+      const std::lock_guard lock(mutex);
+      current = &job;
+      ++generation;
+    }
+    wake.notify_all();
+    work(job);
+    std::unique_lock lock(mutex);
+    current = nullptr;  // a thread that wakes late finds nothing to do
+    idle.wait(lock, [&] { return busy == 0; });
+  }
+
+  std::vector<std::thread> threads;
+  std::mutex mutex, run_mutex;
+  std::condition_variable wake, idle;
+  bool closing = false;
+  std::uint64_t generation = 0;
+  int busy = 0;
+  Job* current = nullptr;
+};
+
+Compute::Compute(int threads, const std::atomic<bool>* interrupt)
+    : pool_(std::make_unique<Pool>(std::max(1, threads))), interrupt_(interrupt) {}
+Compute::~Compute() = default;
+
+int Compute::threads() const {
+  return static_cast<int>(pool_->threads.size()) + 1;
+}
+
+void Compute::check_interrupt() const {
+  if (interrupt_ != nullptr && interrupt_->load(std::memory_order_relaxed)) throw Interrupted("interrupted");
+}
+
+void Compute::for_each(std::int64_t count, const std::function<void(std::int64_t)>& task) const {
+  const std::function<void(std::int64_t)> guarded = [&](std::int64_t number) {
+    check_interrupt();
+    task(number);
+  };
+  if (inside_task || threads() == 1 || count <= 1) {
+    for (std::int64_t number = 0; number < count; ++number)
+      guarded(number);
+    return;
+  }
+  Pool::Job job;
+  job.count = count;
+  job.task = &guarded;
+  pool_->run(job);
+  if (job.failure) std::rethrow_exception(job.failure);
+}
+
+void Compute::for_blocks(std::int64_t items, std::int64_t block, const std::function<void(Range)>& task) const {
+  for_each((items + block - 1) / block, [&](std::int64_t number) {
+    task({number * block, std::min(items, (number + 1) * block)});
+  });
+}
+
+std::int64_t block_size(std::int64_t items) {
+  return std::max<std::int64_t>(512, (items + 255) / 256);
+}
+
+Vector Compute::sum_over(std::int64_t items, Index size, const std::function<void(Range, Vector&)>& task) const {
+  const std::int64_t block = block_size(items);
+  const std::int64_t blocks = std::max<std::int64_t>(1, (items + block - 1) / block);
+  std::vector<Vector> sums(static_cast<std::size_t>(blocks));
+  for_each(blocks, [&](std::int64_t number) {
+    Vector& sum = sums[static_cast<std::size_t>(number)];
+    sum.setZero(size);
+    task({number * block, std::min(items, (number + 1) * block)}, sum);
+  });
+  for (std::size_t distance = 1; distance < sums.size(); distance *= 2) {
+    for (std::size_t i = 0; i + distance < sums.size(); i += 2 * distance)
+      sums[i] += sums[i + distance];
+  }
+  return std::move(sums[0]);
+}
+
+}  // namespace desirepath::inline compute

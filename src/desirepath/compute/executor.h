@@ -1,0 +1,54 @@
+// Threads, so used that results never depend on how many there are.
+//
+// Work is cut into blocks by its size alone; a block is done by one thread; sums over blocks are taken in a tree that
+// depends on the number of blocks alone. Same build and seed: same bits for any number of threads.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "desirepath/core/types.h"
+
+namespace desirepath::inline compute {
+
+/// Items first .. last-1.
+struct Range {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::int64_t size() const { return last - first; }
+};
+
+class Compute {
+ public:
+  /// interrupt: where given and set, work stops with Interrupted before the next block.
+  explicit Compute(int threads, const std::atomic<bool>* interrupt = nullptr);
+  ~Compute();
+  Compute(const Compute&) = delete;
+  Compute& operator=(const Compute&) = delete;
+
+  int threads() const;
+  const std::atomic<bool>* interrupt() const { return interrupt_; }
+  void check_interrupt() const;
+
+  /// task(0) .. task(count-1), each once, on any thread; done when this returns. Of several exceptions the one of the
+  /// lowest number is thrown. Called from inside a task it runs on the calling thread.
+  void for_each(std::int64_t count, const std::function<void(std::int64_t)>& task) const;
+
+  /// task over consecutive ranges of at most `block` items.
+  void for_blocks(std::int64_t items, std::int64_t block, const std::function<void(Range)>& task) const;
+
+  /// Sum over all items of a vector of `size` numbers: task adds its block's share to the zeros it is given.
+  Vector sum_over(std::int64_t items, Index size, const std::function<void(Range, Vector&)>& task) const;
+
+ private:
+  struct Pool;
+  std::unique_ptr<Pool> pool_;
+  const std::atomic<bool>* interrupt_;
+};
+
+/// Items a block of sum_over holds: by the number of items alone, at most 256 blocks.
+std::int64_t block_size(std::int64_t items);
+
+}  // namespace desirepath::inline compute

@@ -1,0 +1,183 @@
+#include "desirepath/emissions/bernoulli.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+
+namespace desirepath::inline emissions {
+
+BernoulliEmission::BernoulliEmission(RowMatrix probability) : probability_(std::move(probability)) {
+  const Index bits = probability_.rows(), states = probability_.cols();
+  taken_.resize(bits, states);
+  not_taken_.resize(bits, states);
+  base_.resize(1, states);
+  for (Index j = 0; j < bits; ++j) {
+    for (Index k = 0; k < states; ++k) {
+      const double p = probability_(j, k);
+      if (!(p >= 0 && p <= 1)) throw NumericalError("Bernoulli: a probability outside 0 .. 1");
+      const LogScore no = LogScore::of(1 - p);
+      taken_.set(j, k, LogScore::of(p) - no);
+      not_taken_.set(j, k, no);
+      base_.set(0, k, base_.get(0, k) + no);
+    }
+  }
+  base_.drop_empty_counts();
+  taken_.drop_empty_counts();
+  not_taken_.drop_empty_counts();
+}
+
+std::unique_ptr<BernoulliEmission> BernoulliEmission::load(const ArchiveReader& archive, const std::string& prefix) {
+  const std::string name = prefix + ".probability";
+  const std::vector<double> values = archive.read<double>(name);
+  const std::vector<std::int64_t>& shape = archive.shape(name);
+  if (shape.size() != 2) archive.refuse("damaged: " + name);
+  for (const double value : values) {
+    if (!(value >= 0 && value <= 1)) archive.refuse("damaged: a probability outside 0 .. 1");
+  }
+  return std::make_unique<BernoulliEmission>(Eigen::Map<const RowMatrix>(values.data(), shape[0], shape[1]));
+}
+
+std::span<const LikelihoodKind> BernoulliEmission::likelihood_kinds() const {
+  static constexpr std::array kinds = {LikelihoodKind::mass};
+  return kinds;
+}
+
+void BernoulliEmission::log_likelihood(const StepRows& rows, Range range, LikelihoodKind,
+                                       Eigen::Ref<RowMatrix> out) const {
+  const Index states = probability_.cols();
+  const bool zeros = taken_.has_zeros() || base_.has_zeros();
+  Eigen::RowVectorXd counts(states);
+  // The base of a pattern lacks its unknown bits; neighbours often share one.
+  Id last_pattern = 0;
+  Eigen::RowVectorXd base = base_.finite.row(0), base_zeros = Eigen::RowVectorXd::Zero(states);
+  if (base_.has_zeros()) base_zeros = base_.zeros.row(0);
+  for (std::int64_t row = range.first; row < range.last; ++row) {
+    const Id pattern = rows.pattern_of(row);
+    if (pattern != last_pattern) {
+      last_pattern = pattern;
+      base = base_.finite.row(0);
+      if (base_.has_zeros()) base_zeros = base_.zeros.row(0);
+      for (const Id bit : rows.unknown(pattern).bits) {
+        base -= not_taken_.finite.row(bit);
+        if (not_taken_.has_zeros()) base_zeros -= not_taken_.zeros.row(bit);
+      }
+    }
+    auto target = out.row(row - range.first);
+    target = base;
+    for (const Id bit : rows.taken(row))
+      target += taken_.finite.row(bit);
+    if (!zeros) continue;
+    counts = base_zeros;
+    if (taken_.has_zeros()) {
+      for (const Id bit : rows.taken(row))
+        counts += taken_.zeros.row(bit);
+    }
+    for (Index k = 0; k < states; ++k) {
+      if (counts[k] > 0.5) target[k] = -infinity;
+    }
+  }
+}
+
+void BernoulliEmission::marginals(const StepRows& rows, std::int64_t row, std::span<const Id> asked,
+                                  Eigen::Ref<RowMatrix> out) const {
+  const UnknownBits& unknown = rows.unknown(rows.pattern_of(row));
+  const auto taken = rows.taken(row);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const auto column = static_cast<Index>(i);
+    if (unknown.contains(asked[i])) {
+      out.col(column) = probability_.row(asked[i]).transpose();
+    } else {
+      out.col(column).setConstant(std::ranges::binary_search(taken, asked[i]) ? 1 : 0);
+    }
+  }
+}
+
+void BernoulliEmission::complete(const StepRows& rows, std::int64_t row, Id state, RandomStream& stream,
+                                 std::vector<Id>& taken) const {
+  const auto known = rows.taken(row);
+  taken.assign(known.begin(), known.end());
+  for (const Id bit : rows.unknown(rows.pattern_of(row)).bits) {
+    if (stream.bernoulli(probability_(bit, state))) taken.push_back(bit);
+  }
+  std::ranges::sort(taken);
+}
+
+std::unique_ptr<Emission> BernoulliEmission::reordered(std::span<const Id> order) const {
+  RowMatrix probability(probability_.rows(), static_cast<Index>(order.size()));
+  for (std::size_t k = 0; k < order.size(); ++k)
+    probability.col(static_cast<Index>(k)) = probability_.col(order[k]);
+  return std::make_unique<BernoulliEmission>(std::move(probability));
+}
+
+void BernoulliEmission::save(ArchiveWriter& archive, const std::string& prefix) const {
+  archive.add(prefix + ".probability",
+              std::span<const double>(probability_.data(), static_cast<std::size_t>(probability_.size())),
+              {probability_.rows(), probability_.cols()});
+}
+
+BitCounts count_bits(const StepRows& rows, const RowMatrix& responsibilities, const Compute& compute) {
+  const Index bits = rows.bit_count(), states = responsibilities.cols();
+  // Weight of each pattern; what a pattern knows, it knows of all bits it does not list.
+  const Index patterns = rows.pattern_count();
+  const Vector weights = compute.sum_over(rows.row_count(), patterns * states, [&](Range range, Vector& sums) {
+    for (std::int64_t row = range.first; row < range.last; ++row) {
+      sums.segment(rows.pattern_of(row) * states, states) += responsibilities.row(row).transpose();
+    }
+  });
+  Eigen::RowVectorXd total = Eigen::RowVectorXd::Zero(states);
+  for (Index p = 0; p < patterns; ++p)
+    total += weights.segment(p * states, states).transpose();
+  BitCounts counts{RowMatrix::Zero(bits, states), total.replicate(bits, 1)};
+  for (Index p = 1; p < patterns; ++p) {
+    for (const Id bit : rows.unknown(static_cast<Id>(p)).bits)
+      counts.known.row(bit) -= weights.segment(p * states, states).transpose();
+  }
+  counts.known = counts.known.cwiseMax(0);  // rounding of the subtraction
+  compute.for_blocks(bits, 8, [&](Range range) {
+    for (auto bit = static_cast<Id>(range.first); bit < range.last; ++bit) {
+      auto sum = counts.taken.row(bit);
+      for (const ColumnEntry& entry : rows.column(bit))
+        sum += responsibilities.row(entry.row);
+    }
+  });
+  return counts;
+}
+
+std::unique_ptr<Emission> BernoulliLearner::maximize(const StepRows& rows, const RowMatrix& responsibilities,
+                                                     const Emission*, const Compute& compute) const {
+  BitCounts counts = count_bits(rows, responsibilities, compute);
+  RowMatrix& probability = counts.taken;
+  for (Index j = 0; j < probability.rows(); ++j) {
+    for (Index k = 0; k < probability.cols(); ++k) {
+      const double weight = counts.known(j, k) + 2 * pseudocount_;
+      // A state without students keeps to even odds until it is re-seeded.
+      const double p = weight > 0 ? (probability(j, k) + pseudocount_) / weight : 0.5;
+      probability(j, k) = std::min(1.0, std::max(0.0, p));
+    }
+  }
+  return std::make_unique<BernoulliEmission>(std::move(probability));
+}
+
+double BernoulliLearner::log_prior(const Emission& emission) const {
+  if (pseudocount_ == 0) return 0;
+  const RowMatrix& p = dynamic_cast<const BernoulliEmission&>(emission).probability();
+  double sum = 0;
+  for (Index j = 0; j < p.rows(); ++j) {
+    for (Index k = 0; k < p.cols(); ++k)
+      sum += std::log(p(j, k)) + std::log1p(-p(j, k));
+  }
+  return pseudocount_ * sum;
+}
+
+double BernoulliLearner::memory_estimate(Id bits, Id states, int) const {
+  return 8.0 * bits * states * 8;
+}
+
+double BernoulliLearner::work_estimate(const StepRows& rows, Id states) const {
+  return 2.0 * static_cast<double>(rows.all_taken().one_count()) * states + 30.0 * rows.bit_count() * states;
+}
+
+}  // namespace desirepath::inline emissions

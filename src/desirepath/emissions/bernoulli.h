@@ -1,0 +1,62 @@
+// Independent bits: in each state every course is taken with its own probability (the paper's naive Bayes, 2.1.1).
+#pragma once
+
+#include "desirepath/emissions/emission.h"
+#include "desirepath/emissions/log_score_table.h"
+
+namespace desirepath::inline emissions {
+
+class BernoulliEmission : public Emission {
+ public:
+  static constexpr std::string_view family_name = "bernoulli";
+  /// probability: bits by states, each in 0 .. 1.
+  explicit BernoulliEmission(RowMatrix probability);
+  static std::unique_ptr<BernoulliEmission> load(const ArchiveReader& archive, const std::string& prefix);
+
+  const RowMatrix& probability() const { return probability_; }
+  std::string_view family() const override { return family_name; }
+  Id state_count() const override { return static_cast<Id>(probability_.cols()); }
+  Id bit_count() const override { return static_cast<Id>(probability_.rows()); }
+  std::span<const LikelihoodKind> likelihood_kinds() const override;
+  void log_likelihood(const StepRows& rows, Range range, LikelihoodKind kind, Eigen::Ref<RowMatrix> out) const override;
+  void marginals(const StepRows& rows, std::int64_t row, std::span<const Id> asked,
+                 Eigen::Ref<RowMatrix> out) const override;
+  void complete(const StepRows& rows, std::int64_t row, Id state, RandomStream& stream,
+                std::vector<Id>& taken) const override;
+  RowMatrix bit_probabilities() const override { return probability_; }
+  std::int64_t parameter_count() const override { return probability_.size(); }
+  std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
+  void save(ArchiveWriter& archive, const std::string& prefix) const override;
+  std::int64_t byte_count() const override { return probability_.size() * 8; }
+
+ private:
+  RowMatrix probability_;    // bits by states
+  LogScoreTable taken_;      // log p - log(1-p)
+  LogScoreTable base_;       // one entry: nothing taken, everything known
+  LogScoreTable not_taken_;  // log(1-p)
+};
+
+class BernoulliLearner : public EmissionLearner {
+ public:
+  /// pseudocount: added to each of a bit's two cells.
+  explicit BernoulliLearner(double pseudocount) : pseudocount_(pseudocount) {}
+  std::string_view family() const override { return BernoulliEmission::family_name; }
+  std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
+                                     const Compute& compute) const override;
+  double log_prior(const Emission& emission) const override;
+  bool needs_previous(const StepRows&) const override { return false; }
+  double memory_estimate(Id bits, Id states, int threads) const override;
+  double work_estimate(const StepRows& rows, Id states) const override;
+
+ private:
+  double pseudocount_;
+};
+
+/// Expected weight of each bit over the rows that know it: taken and known, bits by states.
+struct BitCounts {
+  RowMatrix taken;
+  RowMatrix known;
+};
+BitCounts count_bits(const StepRows& rows, const RowMatrix& responsibilities, const Compute& compute);
+
+}  // namespace desirepath::inline emissions

@@ -1,0 +1,96 @@
+// An emission: for each hidden state a distribution over the bits of a step. The seam between time structures and
+// families: a new family gives a new model for every time structure (docs/howto/add_an_emission.md).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "desirepath/compute/executor.h"
+#include "desirepath/core/archive.h"
+#include "desirepath/core/random_stream.h"
+#include "desirepath/core/types.h"
+#include "desirepath/emissions/step_rows.h"
+
+namespace desirepath::inline emissions {
+
+/// What a likelihood is of; nothing compares two kinds.
+enum class LikelihoodKind {
+  mass,        // probability of binary vectors: at most 0 in logs
+  density,     // of the -1/+1 relaxation: may be positive
+  lower_bound  // on the mass
+};
+std::string_view name_of(LikelihoodKind kind);
+
+/// Immutable; const members may be called from any thread.
+class Emission {
+ public:
+  virtual ~Emission() = default;
+  virtual std::string_view family() const = 0;
+  virtual Id state_count() const = 0;
+  virtual Id bit_count() const = 0;
+  /// The kinds log_likelihood() gives, best first.
+  virtual std::span<const LikelihoodKind> likelihood_kinds() const = 0;
+  /// The kind that learning climbs.
+  virtual LikelihoodKind training_kind() const { return likelihood_kinds().front(); }
+
+  /// log p(known bits | state) of rows range.first .. range.last-1: out is rows of the range by states.
+  virtual void log_likelihood(const StepRows& rows, Range range, LikelihoodKind kind,
+                              Eigen::Ref<RowMatrix> out) const = 0;
+  /// p(bit = 1 | known bits of the row, state) of the bits asked for: states by asked.
+  virtual void marginals(const StepRows& rows, std::int64_t row, std::span<const Id> asked,
+                         Eigen::Ref<RowMatrix> out) const = 0;
+  /// All taken bits of the row after its unknown ones are drawn in this state; ascending.
+  virtual void complete(const StepRows& rows, std::int64_t row, Id state, RandomStream& stream,
+                        std::vector<Id>& taken) const = 0;
+  /// p(bit = 1 | state) with nothing known: bits by states.
+  virtual RowMatrix bit_probabilities() const = 0;
+
+  /// Free parameters, for information criteria.
+  virtual std::int64_t parameter_count() const = 0;
+  /// The states in another order: new state i is old state order[i].
+  virtual std::unique_ptr<Emission> reordered(std::span<const Id> order) const = 0;
+  /// Arrays under PREFIX.; they live as long as the emission.
+  virtual void save(ArchiveWriter& archive, const std::string& prefix) const = 0;
+  /// Bytes the parameters take.
+  virtual std::int64_t byte_count() const = 0;
+};
+
+/// What learning says of a state on the way: named by course and period further up.
+struct EmissionNote {
+  Id state = 0;
+  Id bit = -1;  // -1: the state as a whole
+  std::string text;
+};
+
+/// Learns emissions of one family. Immutable options; no memory between calls.
+class EmissionLearner {
+ public:
+  virtual ~EmissionLearner() = default;
+  virtual std::string_view family() const = 0;
+  /// Called once before the first M step: what the rows must have.
+  virtual void prepare(StepRows& rows) const { rows.build_columns(); }
+  /// The M step: responsibilities are rows by states (weighted, summed over equal rows). previous is null at the start.
+  virtual std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities,
+                                             const Emission* previous, const Compute& compute) const = 0;
+  /// Another emission worth trying beside maximize()'s; taken only if the objective is higher there. Null: none.
+  virtual std::unique_ptr<Emission> propose(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
+    return nullptr;
+  }
+  /// The prior's share of the objective at these parameters.
+  virtual double log_prior(const Emission& emission) const = 0;
+  /// False where a step of maximize() may lower the objective (an additive ridge): the best iterate is then kept.
+  virtual bool exact_m_step() const { return true; }
+  /// maximize() needs the previous emission to fill in what rows leave unknown.
+  virtual bool needs_previous(const StepRows& rows) const { return !rows.all_known(); }
+  /// Bytes of working memory beside rows and responsibilities, and of the parameters.
+  virtual double memory_estimate(Id bits, Id states, int threads) const = 0;
+  /// Floating-point operations of one iteration, roughly, for --dry-run.
+  virtual double work_estimate(const StepRows& rows, Id states) const = 0;
+  /// What happened to a state that is worth a warning.
+  virtual std::vector<EmissionNote> notes(const StepRows&, const RowMatrix&, const Emission&) const { return {}; }
+};
+
+}  // namespace desirepath::inline emissions

@@ -1,0 +1,77 @@
+// Bits that depend on each other along a tree: one tree shared by all states (the paper's tree-augmented naive Bayes),
+// or a Chow-Liu tree for every state (a mixture of trees).
+#pragma once
+
+#include "desirepath/emissions/emission.h"
+#include "desirepath/emissions/tree_group.h"
+
+namespace desirepath::inline emissions {
+
+class TreeEmission : public Emission {
+ public:
+  static constexpr std::string_view family_name = "tree";
+  /// One group: the tree is shared. As many groups as states: each has its own.
+  explicit TreeEmission(std::vector<TreeGroup> groups);
+  static std::unique_ptr<TreeEmission> load(const ArchiveReader& archive, const std::string& prefix);
+
+  const std::vector<TreeGroup>& groups() const { return groups_; }
+  bool is_shared() const { return groups_.size() == 1; }
+  const DependencyTree& tree(Id state) const {
+    return groups_[is_shared() ? 0 : static_cast<std::size_t>(state)].tree();
+  }
+
+  std::string_view family() const override { return family_name; }
+  Id state_count() const override { return states_; }
+  Id bit_count() const override { return groups_.front().tree().bit_count(); }
+  std::span<const LikelihoodKind> likelihood_kinds() const override;
+  void log_likelihood(const StepRows& rows, Range range, LikelihoodKind kind, Eigen::Ref<RowMatrix> out) const override;
+  void marginals(const StepRows& rows, std::int64_t row, std::span<const Id> asked,
+                 Eigen::Ref<RowMatrix> out) const override;
+  void complete(const StepRows& rows, std::int64_t row, Id state, RandomStream& stream,
+                std::vector<Id>& taken) const override;
+  RowMatrix bit_probabilities() const override;
+  std::int64_t parameter_count() const override;
+  std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
+  void save(ArchiveWriter& archive, const std::string& prefix) const override;
+  std::int64_t byte_count() const override;
+
+ private:
+  std::vector<TreeGroup> groups_;
+  Id states_;
+  std::vector<std::int32_t> parents_;        // groups by bits, for the file
+  RowMatrix given_not_taken_, given_taken_;  // bits by states, for the file
+};
+
+enum class TreeShape { shared, per_state };
+
+struct TreeOptions {
+  TreeShape shape = TreeShape::shared;
+  /// Added to each of a pair's four cells: 4a uniform pseudo-students a state.
+  double pseudocount = 0.05;
+  /// Bits in the tree; with more, those with the most takers, the rest independent.
+  Id most_bits = 8000;
+};
+
+class TreeLearner : public EmissionLearner {
+ public:
+  explicit TreeLearner(const TreeOptions& options) : options_(options) {}
+  std::string_view family() const override { return TreeEmission::family_name; }
+  std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
+                                     const Compute& compute) const override;
+  std::unique_ptr<Emission> propose(const StepRows& rows, const RowMatrix& responsibilities, const Emission& current,
+                                    const Compute& compute) const override;
+  double log_prior(const Emission& emission) const override;
+  double memory_estimate(Id bits, Id states, int threads) const override;
+  double work_estimate(const StepRows& rows, Id states) const override;
+  std::vector<EmissionNote> notes(const StepRows& rows, const RowMatrix& responsibilities,
+                                  const Emission& emission) const override;
+
+ private:
+  /// The best tree for pairs known together.
+  std::vector<DependencyTree> best_trees(const StepRows& rows, const RowMatrix& responsibilities,
+                                         const Compute& compute) const;
+
+  TreeOptions options_;
+};
+
+}  // namespace desirepath::inline emissions
