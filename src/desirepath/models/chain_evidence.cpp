@@ -1,0 +1,59 @@
+#include "desirepath/models/chain_evidence.h"
+
+namespace desirepath::inline models {
+
+StepLayout StepLayout::of(TimeStructure structure, Id periods) {
+  StepLayout layout;
+  layout.structure = structure;
+  if (structure == TimeStructure::one_step) {
+    layout.steps = {{0, periods}};
+  } else {
+    for (Id t = 0; t < periods; ++t)
+      layout.steps.push_back({t, t + 1});
+  }
+  for (Id s = 0; s < layout.step_count(); ++s) {
+    const bool joins = structure == TimeStructure::tied && s > 0;
+    if (!joins) layout.pools.emplace_back();
+    layout.pool_of.push_back(layout.pool_count() - 1);
+    layout.place_of.push_back(static_cast<Id>(layout.pools.back().size()));
+    layout.pools.back().push_back(s);
+  }
+  return layout;
+}
+
+ChainEvidence::ChainEvidence(const EvidenceBatch& evidence, const StepLayout& step_layout)
+    : layout(&step_layout), students(evidence.student_count()) {
+  for (const std::vector<Id>& pool : layout->pools) {
+    std::vector<PeriodRange> steps;
+    for (const Id step : pool)
+      steps.push_back(layout->steps[static_cast<std::size_t>(step)]);
+    pools.push_back(collect_rows(evidence, steps));
+  }
+  const Id periods = evidence.period_count();
+  presence.reserve(static_cast<std::size_t>(students * layout->step_count()));
+  departures.reserve(static_cast<std::size_t>(students));
+  for (std::int64_t student = 0; student < students; ++student) {
+    const auto at = [&](Id period) {
+      if (evidence.knowledge(student, period) == PeriodKnowledge::left) return Presence::left;
+      return evidence.is_unknown(student, period) ? Presence::unknown : Presence::present;
+    };
+    for (const PeriodRange& step : layout->steps) {
+      Presence found = Presence::unknown;
+      for (Id t = step.first; t < step.last; ++t) {
+        const Presence here = at(t);
+        if (here == Presence::present || (here == Presence::left && found == Presence::unknown)) found = here;
+      }
+      presence.push_back(found);
+    }
+    DepartureRange range{1, periods};  // nobody leaves before the first period
+    for (Id t = 0; t < periods; ++t) {
+      if (at(t) == Presence::present) range.earliest = t + 1;
+    }
+    for (Id t = periods; t-- > 0;) {
+      if (at(t) == Presence::left) range.latest = t;
+    }
+    departures.push_back(range);
+  }
+}
+
+}  // namespace desirepath::inline models

@@ -1,0 +1,59 @@
+// Evidence cut into the steps of a chain: rows for the emissions, and who was there.
+#pragma once
+
+#include <vector>
+
+#include "desirepath/emissions/step_rows.h"
+#include "desirepath/transcripts/evidence.h"
+
+namespace desirepath::inline models {
+
+/// How (period, course) bits are cut into steps, and which steps share emissions.
+enum class TimeStructure {
+  one_step,   // one step holds all bits; one hidden state a student: nb, tan, gmm
+  tied,       // a step a period, one transition and one set of emissions for all: hmm
+  per_period  // a step a period, each with its own transition and emissions: cmm
+};
+
+struct StepLayout {
+  TimeStructure structure = TimeStructure::one_step;
+  std::vector<PeriodRange> steps;
+  std::vector<std::vector<Id>> pools;  // steps that share emissions
+  std::vector<Id> pool_of;             // by step
+  std::vector<Id> place_of;            // by step, within its pool
+
+  static StepLayout of(TimeStructure structure, Id periods);
+  Id step_count() const { return static_cast<Id>(steps.size()); }
+  Id pool_count() const { return static_cast<Id>(pools.size()); }
+};
+
+enum class Presence : std::uint8_t { unknown, present, left };
+
+/// Periods (from 0; `periods` = never) in which a student may have left, both included.
+struct DepartureRange {
+  Id earliest = 0;
+  Id latest = 0;
+};
+
+struct ChainEvidence {
+  ChainEvidence(const EvidenceBatch& evidence, const StepLayout& layout);
+
+  std::int64_t student_count() const { return students; }
+  /// Row in the step's pool, -1 where nothing is known.
+  std::int32_t row(std::int64_t student, Id step) const {
+    return pools[static_cast<std::size_t>(layout->pool_of[static_cast<std::size_t>(step)])]
+        .row_of[static_cast<std::size_t>(layout->place_of[static_cast<std::size_t>(step)])]
+               [static_cast<std::size_t>(student)];
+  }
+  Presence presence_at(std::int64_t student, Id step) const {
+    return presence[static_cast<std::size_t>(student * layout->step_count() + step)];
+  }
+
+  const StepLayout* layout;
+  std::int64_t students;
+  std::vector<RowPool> pools;
+  std::vector<Presence> presence;          // students by steps
+  std::vector<DepartureRange> departures;  // one a student
+};
+
+}  // namespace desirepath::inline models

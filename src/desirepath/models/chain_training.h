@@ -1,0 +1,126 @@
+// A hidden chain on its data, as EM sees it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "desirepath/learning/em.h"
+#include "desirepath/models/hidden_chain.h"
+
+namespace desirepath::inline models {
+
+/// Transitions that training may not touch: (step, from, to) -> probability; 0 = forbidden.
+class FixedTransitions {
+ public:
+  void fix(Id step, Id from, Id to, double probability) { entries_.push_back({step, from, to, probability}); }
+  bool empty() const { return entries_.empty(); }
+  /// Throws OptionError when a row's fixed probabilities exceed one, or sum to less with nothing left free.
+  void check(Id steps, Id states) const;
+  /// A row with its fixed entries as they are and the rest shared out in proportion to `weights` (evenly if all are 0).
+  Eigen::RowVectorXd row(Id step, Id from, Eigen::RowVectorXd weights) const;
+  /// Entries of a row that are free.
+  std::vector<Id> free_entries(Id step, Id from, Id states) const;
+
+ private:
+  struct Entry {
+    Id step, from, to;
+    double probability;
+  };
+  std::vector<Entry> entries_;
+};
+
+struct ChainTrainingOptions {
+  ChainIdentity identity;
+  Id states = 2;  // that emit; "left" comes on top
+  double state_pseudocount = 0.1;
+  FixedTransitions fixed;
+  std::vector<double> weights;  // one a student; empty: all one
+};
+
+/// Start labels: p(state) for a student in a step; rows sum to one. A student not named has no row.
+struct SoftLabels {
+  RowMatrix weights;                   // (student, step) by states
+  std::vector<std::uint8_t> labelled;  // (student, step)
+};
+
+/// What one restart has to remember between E and M step: enough to go on from.
+struct ChainResponsibilities {
+  std::vector<RowMatrix> rows;  // by pool: rows by states
+  Vector initial;               // expected weight of each state at the first step
+  std::vector<Matrix> pairs;    // expected weight of (from, to), by step
+  Matrix departures;            // states by periods; empty where nobody leaves
+};
+
+class ChainProblem : public EmProblem {
+ public:
+  /// The evidence and the learner must outlive the problem.
+  ChainProblem(const ChainTrainingOptions& options, ChainEvidence& evidence, const EmissionLearner& learner,
+               const Compute& compute);
+
+  /// Parameters by one M step from labels.
+  void start_from_labels(const SoftLabels& labels);
+  void start_from_kmeans(RandomStream stream);
+  void start_at_random(RandomStream stream);
+  void start_from_parameters(ChainParameters parameters);
+  /// By one M step; only where that needs no previous parameters.
+  void start_from_responsibilities(ChainResponsibilities responsibilities);
+
+  double student_weight() const override { return total_weight_; }
+  Expectation expectation() override;
+  void maximization() override;
+  bool exact_m_step() const override { return learner_.exact_m_step(); }
+  void keep_as_best() override { best_ = parameters_.copy(); }
+  void return_to_best() override { parameters_ = best_.copy(); }
+  /// The best iterate of an inexact climb; null where every step climbs.
+  const ChainParameters* best() const { return best_.emissions.empty() ? nullptr : &best_; }
+  void restore_best(ChainParameters best) { best_ = std::move(best); }
+  bool propose(int iteration) override;
+  void withdraw() override { parameters_ = std::move(withdrawn_); }
+
+  const ChainParameters& parameters() const { return parameters_; }
+  ChainParameters take_parameters() { return std::move(parameters_); }
+  const ChainResponsibilities& responsibilities() const { return responsibilities_; }
+  /// Entropy of the hidden paths given the evidence (nats), for ICL: an E step of its own.
+  double measure_state_entropy();
+  /// Expected weight of each state, steps by states, at the last E step.
+  RowMatrix state_weights() const { return state_weights_; }
+  const std::set<std::string>& warnings() const { return warnings_; }
+  /// How often each state was re-seeded, by pool and state: part of what a run continues from.
+  const std::vector<std::vector<int>>& reseeds() const { return reseeds_; }
+  void restore(std::set<std::string> warnings, std::vector<std::vector<int>> reseeds) {
+    warnings_ = std::move(warnings);
+    reseeds_ = std::move(reseeds);
+  }
+
+ private:
+  void maximize_prior();
+  void maximize_emissions(const ChainParameters* previous);
+  void aggregate_rows(const std::vector<RowMatrix>& gamma);
+  Expectation expectation_by_rows();
+  Expectation expectation_by_students();
+  double log_prior() const;
+  bool reseed_empty_states(int iteration);
+  std::string state_name(Id pool, Id state) const;
+
+  const ChainTrainingOptions& options_;
+  ChainEvidence& evidence_;
+  const EmissionLearner& learner_;
+  const Compute& compute_;
+  bool has_left_ = false;        // an absorbing state of the chain
+  bool has_departures_ = false;  // a distribution of departures in a chain of one step
+  double total_weight_ = 0;
+  std::vector<double> row_weights_;  // a chain of one step: weight of each row
+  ChainParameters parameters_, best_, withdrawn_;
+  ChainResponsibilities responsibilities_;
+  std::vector<RowMatrix> scores_;  // of the last E step
+  RowMatrix state_weights_;
+  double state_entropy_ = 0;
+  bool measures_entropy_ = false;
+  std::set<std::string> warnings_;
+  std::vector<std::vector<int>> reseeds_;  // tries, by pool and state
+};
+
+}  // namespace desirepath::inline models

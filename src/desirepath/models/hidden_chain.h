@@ -1,0 +1,85 @@
+// A hidden chain with emissions: every model of the paper but the VAE.
+//
+// One forward-backward, one sampler, one evidence engine; a mixture is a chain of one step. Where preparation marked
+// students as having left, the chain has one state more, absorbing and without courses ("left"); a chain of one step
+// has a distribution of the period of departure in each state instead.
+#pragma once
+
+#include "desirepath/models/chain_evidence.h"
+#include "desirepath/models/model.h"
+#include "desirepath/probability/markov_chain.h"
+
+namespace desirepath::inline models {
+
+/// What a chain is made of; moved into an immutable HiddenChain.
+struct ChainParameters {
+  ChainPrior prior;                                  // with "left" as the last state where there is one
+  std::vector<std::unique_ptr<Emission>> emissions;  // one a pool of steps; states without "left"
+  bool has_left_state = false;
+  Matrix departures;  // states by periods 1 .. T (T = never leaves); empty where nobody leaves
+
+  Id emitting_states() const { return emissions.front()->state_count(); }
+  ChainParameters copy() const;
+};
+
+struct ChainIdentity {
+  std::string model;     // catalog name: nb, tan, gmm, hmm, cmm
+  std::string emission;  // family
+  TimeStructure structure = TimeStructure::one_step;
+  Schema schema;
+};
+
+/// log p(row | state) of every row of every pool: rows by states.
+std::vector<RowMatrix> score_pools(const ChainParameters& parameters, const ChainEvidence& evidence,
+                                   LikelihoodKind kind, const Compute& compute);
+/// One student's log-emissions, steps by states; departures included.
+void student_emissions(const ChainParameters& parameters, const ChainEvidence& evidence,
+                       const std::vector<RowMatrix>& scores, std::int64_t student, RowMatrix& out);
+/// log p(departure within the range | state), one a state; zeros where the model knows no departures.
+Vector log_departure(const Matrix& departures, const DepartureRange& range);
+
+class HiddenChain : public Model, public HiddenStates {
+ public:
+  /// Throws ModelFileError when the parameters do not fit the identity.
+  HiddenChain(ChainIdentity identity, ChainParameters parameters);
+  static std::unique_ptr<HiddenChain> load(const ArchiveReader& archive);
+
+  const ChainIdentity& identity() const { return identity_; }
+  const ChainParameters& parameters() const { return parameters_; }
+  const StepLayout& layout() const { return layout_; }
+
+  const Schema& schema() const override { return identity_.schema; }
+  std::string name() const override;
+  std::span<const LikelihoodKind> likelihood_kinds() const override {
+    return parameters_.emissions.front()->likelihood_kinds();
+  }
+  Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute) const override;
+  Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute) const override;
+  EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream,
+                         const Compute& compute) const override;
+  const HiddenStates* hidden_states() const override { return this; }
+  std::int64_t parameter_count() const override;
+  void save(ArchiveWriter& archive) const override;
+
+  Id step_count() const override { return layout_.step_count(); }
+  PeriodRange step_periods(Id step) const override { return layout_.steps[static_cast<std::size_t>(step)]; }
+  Id state_count() const override { return static_cast<Id>(parameters_.prior.state_count()); }
+  bool has_left_state() const override { return parameters_.has_left_state; }
+  Vector share(Id step) const override;
+  const Matrix& transition(Id step) const override {
+    return parameters_.prior.transitions[static_cast<std::size_t>(step)];
+  }
+  RowMatrix course_probabilities(Id period) const override;
+  RowMatrix posterior(const EvidenceBatch& evidence, const Compute& compute) const override;
+  std::vector<std::vector<Id>> paths(const EvidenceBatch& evidence, const Compute& compute) const override;
+
+ private:
+  void check_evidence(const EvidenceBatch& evidence) const;
+
+  ChainIdentity identity_;
+  ChainParameters parameters_;
+  StepLayout layout_;
+  std::vector<double> transition_values_;  // steps-1 by from by to, for the file
+};
+
+}  // namespace desirepath::inline models

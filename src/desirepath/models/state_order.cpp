@@ -1,0 +1,74 @@
+#include "desirepath/models/state_order.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "desirepath/core/error.h"
+#include "desirepath/probability/assignment.h"
+
+namespace desirepath::inline models {
+
+StateOrder order_by_share(const RowMatrix& state_weights, const StepLayout& layout, Id states) {
+  StateOrder orders;
+  for (const std::vector<Id>& pool : layout.pools) {
+    Eigen::RowVectorXd share = Eigen::RowVectorXd::Zero(states);
+    for (const Id step : pool)
+      share += state_weights.row(step).head(states);
+    std::vector<Id> order(static_cast<std::size_t>(states));
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, [&](Id a, Id b) { return share[a] > share[b]; });
+    orders.push_back(std::move(order));
+  }
+  return orders;
+}
+
+StateOrder match_states(const ChainParameters& parameters, const StepLayout& layout, const HiddenChain& earlier) {
+  const ChainParameters& target = earlier.parameters();
+  const Id states = parameters.emitting_states();
+  if (target.emissions.size() != parameters.emissions.size() ||
+      target.emissions.front()->bit_count() != parameters.emissions.front()->bit_count()) {
+    throw OptionError("--match: the model has other courses, periods or steps");
+  }
+  if (target.emitting_states() != states) throw OptionError("--match: the model has another number of states");
+  StateOrder orders;
+  for (std::size_t p = 0; p < layout.pools.size(); ++p) {
+    const RowMatrix here = parameters.emissions[p]->bit_probabilities(),
+                    there = target.emissions[p]->bit_probabilities();
+    Matrix distance(states, states);
+    for (Id i = 0; i < states; ++i) {
+      for (Id k = 0; k < states; ++k)
+        distance(i, k) = (there.col(i) - here.col(k)).squaredNorm();
+    }
+    orders.push_back(cheapest_assignment(distance));
+  }
+  return orders;
+}
+
+ChainParameters reorder_states(ChainParameters parameters, const StepLayout& layout, const StateOrder& order) {
+  const Id states = parameters.emitting_states();
+  const auto old_state = [&](Id step, Id state) {
+    return state >= states ? state
+                           : order[static_cast<std::size_t>(layout.pool_of[static_cast<std::size_t>(step)])]
+                                  [static_cast<std::size_t>(state)];
+  };
+  ChainPrior prior = parameters.prior;
+  const auto all = static_cast<Id>(prior.state_count());
+  for (Id k = 0; k < all; ++k)
+    prior.initial[k] = parameters.prior.initial[old_state(0, k)];
+  for (Id t = 0; t + 1 < layout.step_count(); ++t) {
+    for (Id from = 0; from < all; ++from) {
+      for (Id to = 0; to < all; ++to) {
+        prior.transitions[static_cast<std::size_t>(t)](from, to) =
+            parameters.prior.transitions[static_cast<std::size_t>(t)](old_state(t, from), old_state(t + 1, to));
+      }
+    }
+  }
+  ChainParameters result{std::move(prior), {}, parameters.has_left_state, parameters.departures};
+  for (Index k = 0; k < parameters.departures.rows(); ++k)
+    result.departures.row(k) = parameters.departures.row(old_state(0, static_cast<Id>(k)));
+  for (std::size_t p = 0; p < parameters.emissions.size(); ++p)
+    result.emissions.push_back(parameters.emissions[p]->reordered(order[p]));
+  return result;
+}
+
+}  // namespace desirepath::inline models

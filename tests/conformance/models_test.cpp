@@ -1,0 +1,260 @@
+// Every model of the catalog with every emission, on few bits, against enumeration of all worlds.
+#include <cmath>
+#include <map>
+
+#include "support/example_cohorts.h"
+#include "support/support.h"
+#include "support/worlds.h"
+
+#include "desirepath/core/error.h"
+#include "desirepath/emissions/bernoulli.h"
+#include "desirepath/models/catalog.h"
+#include "desirepath/models/model_file.h"
+
+namespace desirepath {
+namespace {
+
+using test::World;
+
+struct Case {
+  std::string model, emission;
+  bool left;
+};
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const CatalogEntry& entry : model_catalog()) {
+    for (const std::string_view family : emission_catalog()) {
+      for (const bool left : {false, true}) {
+        cases.push_back({std::string(entry.name), std::string(family), left});
+        if (family == "tree") cases.push_back({std::string(entry.name), "tree-per-state", left});
+      }
+    }
+  }
+  return cases;
+}
+
+class Conformance : public testing::TestWithParam<Case> {
+ protected:
+  static constexpr Id courses = 3, periods = 3, states = 2;
+  HiddenChain model(std::uint64_t seed) const {
+    return test::random_chain(GetParam().model, GetParam().emission, courses, periods, states, GetParam().left,
+                              RandomStream(seed));
+  }
+  EvidenceBatch evidence(const HiddenChain& chain, std::int64_t students, std::uint64_t seed) const {
+    return test::random_evidence(chain.schema(), students, GetParam().left, RandomStream(seed).child("evidence"));
+  }
+  static double mass(const std::vector<World>& worlds, const EvidenceBatch& known, std::int64_t student) {
+    double sum = 0;
+    for (const World& world : worlds)
+      sum += test::agrees(world, known, student) ? world.probability : 0;
+    return sum;
+  }
+  Compute compute_{2};
+};
+
+TEST_P(Conformance, MassSumsToOneAndPartialEvidenceAgrees) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const HiddenChain chain = model(seed);
+    const std::vector<World> worlds = test::enumerate_worlds(chain);
+    double total = 0;
+    for (const World& world : worlds)
+      total += world.probability;
+    ASSERT_NEAR(total, 1, 1e-12);
+    const EvidenceBatch known = evidence(chain, 60, seed);
+    const Estimates found = chain.log_likelihood(known, LikelihoodKind::mass, compute_);
+    EXPECT_TRUE(found.is_exact());
+    for (std::int64_t s = 0; s < 60; ++s) {
+      const double expected = std::log(mass(worlds, known, s));
+      EXPECT_NEAR(found.value(s, 0), expected, 1e-11 * (1 + std::abs(expected)))
+          << "seed " << seed << ", student " << s;
+    }
+  }
+}
+
+TEST_P(Conformance, MarginalsAgree) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const HiddenChain chain = model(seed);
+    const std::vector<World> worlds = test::enumerate_worlds(chain);
+    const EvidenceBatch known = evidence(chain, 25, seed);
+    std::vector<Id> asked;
+    for (Id bit = 0; bit < chain.schema().bit_count(); ++bit)
+      asked.push_back(chain.schema().bit_count() - 1 - bit);
+    const Estimates found = chain.marginals(known, asked, compute_);
+    for (std::int64_t s = 0; s < 25; ++s) {
+      const double all = mass(worlds, known, s);
+      for (std::size_t i = 0; i < asked.size(); ++i) {
+        double taken = 0;
+        for (const World& world : worlds) {
+          if (test::agrees(world, known, s) && world.taken[static_cast<std::size_t>(asked[i])])
+            taken += world.probability;
+        }
+        EXPECT_NEAR(found.value(s, static_cast<Index>(i)), taken / all, 1e-11);
+      }
+    }
+  }
+}
+
+TEST_P(Conformance, StatePosteriorsSumToOneAndPathsAreTheirBest) {
+  const HiddenChain chain = model(4);
+  const EvidenceBatch known = evidence(chain, 20, 4);
+  const RowMatrix posterior = chain.posterior(known, compute_);
+  const auto paths = chain.paths(known, compute_);
+  for (Index s = 0; s < posterior.rows(); ++s) {
+    for (Id t = 0; t < chain.step_count(); ++t) {
+      EXPECT_NEAR(posterior.row(s).segment(t * chain.state_count(), chain.state_count()).sum(), 1, 1e-12);
+      EXPECT_GT(posterior(s, t * chain.state_count() + paths[static_cast<std::size_t>(s)][static_cast<std::size_t>(t)]),
+                0);
+    }
+  }
+}
+
+// Pearson's chi-squared over all worlds that agree with the evidence: 4 standard deviations above its mean fails by
+// chance about once in ten thousand; the seed is fixed.
+TEST_P(Conformance, CompletionsFollowTheModel) {
+  const HiddenChain chain = model(6);
+  const std::vector<World> worlds = test::enumerate_worlds(chain);
+  const EvidenceBatch known = evidence(chain, 4, 6);
+  constexpr int draws = 4000;
+  std::vector<std::map<std::pair<std::vector<bool>, std::vector<bool>>, int>> counts(4);
+  for (int d = 0; d < draws; ++d) {
+    const EvidenceBatch completed =
+        chain.complete(known, RandomStream(9).child(static_cast<std::uint64_t>(d)), compute_);
+    for (std::int64_t s = 0; s < 4; ++s) {
+      std::vector<bool> bits(static_cast<std::size_t>(chain.schema().bit_count()), false), left;
+      for (Id t = 0; t < periods; ++t) {
+        ASSERT_NE(completed.knowledge(s, t), PeriodKnowledge::open);
+        left.push_back(completed.knowledge(s, t) == PeriodKnowledge::left);
+        for (const Id bit : completed.taken(s, t))
+          bits[static_cast<std::size_t>(bit)] = true;
+      }
+      ++counts[static_cast<std::size_t>(s)][{bits, left}];
+    }
+  }
+  for (std::int64_t s = 0; s < 4; ++s) {
+    const double all = mass(worlds, known, s);
+    double statistic = 0, freedom = -1, rest_expected = 0;
+    int seen = 0, rest_seen = 0;
+    for (const World& world : worlds) {
+      if (!test::agrees(world, known, s)) continue;
+      const double expected = draws * world.probability / all;
+      const auto found = counts[static_cast<std::size_t>(s)].find({world.taken, world.left});
+      const int observed = found == counts[static_cast<std::size_t>(s)].end() ? 0 : found->second;
+      seen += observed;
+      if (expected < 5) {
+        rest_expected += expected;
+        rest_seen += observed;
+        continue;
+      }
+      statistic += (observed - expected) * (observed - expected) / expected;
+      ++freedom;
+    }
+    EXPECT_EQ(seen, draws) << "a completion contradicts its evidence";
+    if (rest_expected > 1) {
+      statistic += (rest_seen - rest_expected) * (rest_seen - rest_expected) / rest_expected;
+      ++freedom;
+    }
+    if (freedom > 0) {
+      EXPECT_LT(statistic, freedom + 4 * std::sqrt(2 * freedom) + 6) << "student " << s;
+    }
+  }
+}
+
+TEST_P(Conformance, ComesBackFromItsFile) {
+  const HiddenChain chain = model(7);
+  ArchiveWriter writer("model");
+  chain.save(writer);
+  writer.set("training", "{}");
+  const std::vector<std::byte> bytes = writer.bytes();
+  const StoredModel loaded = load_model(ArchiveReader::from_bytes(bytes, "file"));
+  const EvidenceBatch known = evidence(chain, 30, 7);
+  const Estimates before = chain.log_likelihood(known, LikelihoodKind::mass, compute_);
+  const Estimates after = loaded.model->log_likelihood(known, LikelihoodKind::mass, compute_);
+  EXPECT_TRUE((before.value.array() == after.value.array()).all());
+  ArchiveWriter again("model");
+  loaded.model->save(again);
+  again.set("training", "{}");
+  EXPECT_EQ(again.bytes(), bytes);
+  EXPECT_EQ(loaded.model->parameter_count(), chain.parameter_count());
+}
+
+TEST_P(Conformance, ThreadsDoNotChangeABit) {
+  const HiddenChain chain = model(8);
+  const EvidenceBatch known = evidence(chain, 3000, 8);  // many blocks
+  std::vector<Id> asked = {0, 4, 8};
+  const Compute one(1);
+  const Estimates likelihood = chain.log_likelihood(known, LikelihoodKind::mass, one);
+  const Estimates marginals = chain.marginals(known, asked, one);
+  const RowMatrix posterior = chain.posterior(known, one);
+  for (const int threads : {2, 3, 7}) {
+    const Compute many(threads);
+    EXPECT_TRUE(
+        (chain.log_likelihood(known, LikelihoodKind::mass, many).value.array() == likelihood.value.array()).all());
+    EXPECT_TRUE((chain.marginals(known, asked, many).value.array() == marginals.value.array()).all());
+    EXPECT_TRUE((chain.posterior(known, many).array() == posterior.array()).all());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalog, Conformance, testing::ValuesIn(all_cases()), [](const auto& the_case) {
+  std::string name = the_case.param.model + "_" + the_case.param.emission + (the_case.param.left ? "_left" : "");
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+TEST(ConformanceOfStructures, AContextualMixtureIsAnHmmWithStatesForEveryPeriod) {
+  const Id courses = 3, periods = 3, states = 2;
+  const HiddenChain contextual =
+      test::random_chain("cmm", "bernoulli", courses, periods, states, false, RandomStream(3));
+  // Block transitions: state (t, k) goes to (t+1, k') only; states of the last period stay where they are.
+  const Index all = periods * states;
+  ChainParameters parameters;
+  parameters.prior.initial = Vector::Zero(all);
+  parameters.prior.initial.head(states) = contextual.parameters().prior.initial;
+  Matrix transition = Matrix::Zero(all, all);
+  RowMatrix probability(courses, all);
+  for (Id t = 0; t < periods; ++t) {
+    if (t + 1 < periods)
+      transition.block(t * states, (t + 1) * states, states, states) =
+          contextual.parameters().prior.transitions[static_cast<std::size_t>(t)];
+    else
+      transition.block(t * states, t * states, states, states).setIdentity();
+    probability.middleCols(t * states, states) =
+        contextual.parameters().emissions[static_cast<std::size_t>(t)]->bit_probabilities();
+  }
+  parameters.prior.transitions = {transition, transition};
+  parameters.emissions.push_back(std::make_unique<BernoulliEmission>(probability));
+  const HiddenChain hidden_markov({"hmm", "bernoulli", TimeStructure::tied, contextual.schema()},
+                                  std::move(parameters));
+  const EvidenceBatch known = test::random_evidence(contextual.schema(), 200, false, RandomStream(5));
+  const Compute compute(2);
+  const RowMatrix a = contextual.log_likelihood(known, LikelihoodKind::mass, compute).value;
+  const RowMatrix b = hidden_markov.log_likelihood(known, LikelihoodKind::mass, compute).value;
+  for (Index s = 0; s < a.rows(); ++s)
+    EXPECT_NEAR(a(s, 0), b(s, 0), 1e-12 * (1 + std::abs(a(s, 0))));
+}
+
+TEST(ConformanceOfStructures, ProbabilitiesOfZeroAndOneAreExact) {
+  RowMatrix p(3, 2);
+  p << 0, 1, 1, 0.5, 0.25, 0;
+  ChainParameters parameters;
+  parameters.prior.initial = Vector::Constant(2, 0.5);
+  parameters.emissions.push_back(std::make_unique<BernoulliEmission>(p));
+  const HiddenChain chain({"nb", "bernoulli", TimeStructure::one_step, test::small_schema(3, 1)},
+                          std::move(parameters));
+  const std::vector<World> worlds = test::enumerate_worlds(chain);
+  const EvidenceBatch known = test::random_evidence(chain.schema(), 200, false, RandomStream(1));
+  const RowMatrix found = chain.log_likelihood(known, LikelihoodKind::mass, Compute(1)).value;
+  for (std::int64_t s = 0; s < 200; ++s) {
+    double sum = 0;
+    for (const World& world : worlds)
+      sum += test::agrees(world, known, s) ? world.probability : 0;
+    if (sum == 0) {
+      EXPECT_EQ(found(s, 0), -infinity);
+    } else {
+      EXPECT_NEAR(found(s, 0), std::log(sum), 1e-12);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace desirepath

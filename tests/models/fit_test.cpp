@@ -1,0 +1,403 @@
+#include "desirepath/models/fit.h"
+
+#include <cmath>
+#include <fstream>
+
+#include "support/example_cohorts.h"
+#include "support/support.h"
+#include "support/textbook_em.h"
+#include "support/worlds.h"
+
+#include "desirepath/core/error.h"
+#include "desirepath/emissions/bernoulli.h"
+#include "desirepath/models/model_file.h"
+
+namespace desirepath {
+namespace {
+
+/// Labels of every (student, period), soft, drawn.
+std::vector<LabelRow> random_labels(const Cohort& cohort, Id states, RandomStream stream) {
+  std::vector<LabelRow> rows;
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    for (const std::string& period : cohort.schema().periods()) {
+      for (Id k = 0; k < states; ++k)
+        rows.push_back({cohort.students()[static_cast<std::size_t>(s)], period, k, 0.05 + stream.uniform(), 0});
+    }
+  }
+  return rows;
+}
+
+/// The same labels as the textbook takes them: (student, step) by states.
+RowMatrix label_matrix(const Cohort& cohort, const std::vector<LabelRow>& rows, Id states, bool one_step) {
+  const Id periods = cohort.schema().period_count(), steps = one_step ? 1 : periods;
+  RowMatrix labels(cohort.student_count() * steps, states);
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    for (Id t = 0; t < steps; ++t) {
+      for (Id k = 0; k < states; ++k)
+        labels(s * steps + t, k) = rows[static_cast<std::size_t>((s * periods + t) * states + k)].weight;
+      labels.row(s * steps + t) /= labels.row(s * steps + t).sum();
+    }
+  }
+  return labels;
+}
+
+FitOptions options_for(const std::string& choice, Id states) {
+  FitOptions options;
+  options.choice = parse_model_choice(choice);
+  options.states = states;
+  options.restarts = 1;
+  options.em.max_iterations = 20;
+  options.em.tolerance = 0;
+  return options;
+}
+
+void expect_equal_traces(const std::vector<double>& found, const std::vector<double>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i)
+    EXPECT_NEAR(found[i], expected[i], 1e-9 * std::abs(expected[i])) << "iteration " << i;
+}
+
+struct TraceCase {
+  std::string choice;
+  bool shared_tree;
+  double unknown;
+};
+
+class TextbookTrace : public testing::TestWithParam<TraceCase> {};
+
+TEST_P(TextbookTrace, IsMatchedOverTwentyIterations) {
+  const TraceCase& param = GetParam();
+  const Cohort cohort = test::random_cohort(
+      {.students = 70, .courses = 4, .periods = 3, .taken = 0.35, .unknown = param.unknown}, RandomStream(11));
+  FitOptions options = options_for(param.choice, 3);
+  options.start = StartKind::labels;
+  options.labels = random_labels(cohort, 3, RandomStream(12));
+  options.tree = param.shared_tree ? TreeShape::shared : TreeShape::per_state;
+  options.pseudocount = 0.3;
+  options.state_pseudocount = 0.2;
+  const FitResult fit = fit_model(cohort, options, Compute(2), {});
+  test::TextbookOptions textbook;
+  textbook.structure = options.choice.model->structure;
+  textbook.tree = options.choice.emission == "tree";
+  textbook.shared_tree = param.shared_tree;
+  textbook.states = 3;
+  textbook.pseudocount = 0.3;
+  textbook.state_pseudocount = 0.2;
+  const bool one_step = textbook.structure == TimeStructure::one_step;
+  expect_equal_traces(fit.trace,
+                      test::textbook_trace(cohort, label_matrix(cohort, options.labels, 3, one_step), textbook));
+  EXPECT_EQ(fit.log_likelihood, fit.trace.back());
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TextbookTrace,
+                         testing::Values(TraceCase{"nb", true, 0}, TraceCase{"nb", true, 0.3},
+                                         TraceCase{"tan", true, 0}, TraceCase{"tan", false, 0},
+                                         TraceCase{"hmm", true, 0}, TraceCase{"hmm", true, 0.3},
+                                         TraceCase{"cmm+bernoulli", true, 0}, TraceCase{"cmm+bernoulli", true, 0.3},
+                                         TraceCase{"hmm+tree", true, 0.3}, TraceCase{"cmm+tree", true, 0.3},
+                                         TraceCase{"cmm+tree", false, 0.2}));
+
+std::vector<std::string> all_choices() {
+  std::vector<std::string> choices;
+  for (const CatalogEntry& entry : model_catalog()) {
+    for (const std::string_view family : emission_catalog())
+      choices.push_back(std::string(entry.name) + "+" + std::string(family));
+  }
+  return choices;
+}
+
+class FitOfEveryModel : public testing::TestWithParam<std::string> {};
+
+TEST_P(FitOfEveryModel, ClimbsWithUnknownPeriodsAndLeavers) {
+  for (const double left : {0.0, 0.2}) {
+    const Cohort cohort = test::random_cohort(
+        {.students = 200, .courses = 5, .periods = 3, .unknown = 0.25, .left = left}, RandomStream(21));
+    FitOptions options = options_for(GetParam(), 3);
+    options.restarts = 2;
+    options.em.max_iterations = 40;
+    const FitResult fit = fit_model(cohort, options, Compute(2), {});  // throws when the objective falls
+    EXPECT_GT(fit.objective_trace.back(), fit.objective_trace.front());
+    EXPECT_EQ(fit.model->has_left_state(), left > 0 && fit.model->step_count() > 1);
+    EXPECT_EQ(fit.restarts.size(), 2U);
+  }
+}
+
+TEST_P(FitOfEveryModel, ThreadsDoNotChangeABit) {
+  const Cohort cohort = test::random_cohort({.students = 1500, .courses = 8, .periods = 3, .unknown = 0.2, .left = 0.1},
+                                            RandomStream(22));
+  FitOptions options = options_for(GetParam(), 3);
+  options.em.max_iterations = 6;
+  const auto bytes_with = [&](int threads) {
+    const FitResult fit = fit_model(cohort, options, Compute(threads), {});
+    ArchiveWriter archive("model");
+    fit.model->save(archive);
+    archive.set("training", fit.training_json(options, cohort));
+    return archive.bytes();
+  };
+  const auto one = bytes_with(1);
+  for (const int threads : {2, 3, 7})
+    EXPECT_EQ(bytes_with(threads), one) << threads;
+}
+
+TEST_P(FitOfEveryModel, SurvivesDegenerateData) {
+  const auto fits = [&](const Cohort& cohort, Id states) {
+    FitOptions options = options_for(GetParam(), states);
+    options.restarts = 2;
+    const FitResult fit = fit_model(cohort, options, Compute(2), {});
+    EXPECT_TRUE(std::isfinite(fit.log_likelihood));
+    EXPECT_TRUE(std::isfinite(fit.objective));
+  };
+  fits(test::random_cohort({.students = 1, .courses = 3, .periods = 2, .unknown = 0}, RandomStream(1)),
+       2);  // one student
+  fits(test::random_cohort({.students = 30, .courses = 3, .periods = 1, .unknown = 0}, RandomStream(1)),
+       2);  // one period
+  fits(test::random_cohort({.students = 5, .courses = 3, .periods = 2, .unknown = 0}, RandomStream(1)),
+       9);  // more states than students
+  fits(test::random_cohort({.students = 40, .courses = 4, .periods = 2, .taken = 0, .unknown = 0}, RandomStream(1)),
+       3);  // nothing taken
+  fits(test::random_cohort({.students = 40, .courses = 4, .periods = 2, .taken = 1, .unknown = 0}, RandomStream(1)),
+       3);  // everything taken
+  fits(test::random_cohort({.students = 6, .courses = 60, .periods = 2, .unknown = 0}, RandomStream(1)),
+       3);  // more courses than students
+  fits(test::random_cohort({.students = 40, .courses = 4, .periods = 3, .unknown = 0.9}, RandomStream(1)),
+       2);                                                                                      // hardly anything known
+  fits(test::random_cohort({.students = 40, .courses = 1, .periods = 2}, RandomStream(1)), 2);  // one course
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalog, FitOfEveryModel, testing::ValuesIn(all_choices()), [](const auto& the_case) {
+  std::string name = the_case.param;
+  std::ranges::replace(name, '+', '_');
+  return name;
+});
+
+TEST(Fit, WeightTwoIsTheRowTwice) {
+  const Cohort once =
+      test::random_cohort({.students = 40, .courses = 5, .periods = 2, .unknown = 0.1}, RandomStream(31));
+  CohortParts weighted = once.parts();
+  Attribute weight{"weight", {"1", "2"}, {}};
+  std::vector<std::int64_t> doubled;
+  for (std::int64_t s = 0; s < 40; ++s) {
+    weight.codes.push_back(s % 3 == 0 ? 1 : 0);
+    doubled.push_back(s);
+    if (s % 3 == 0) doubled.push_back(s);
+  }
+  weighted.attributes = {weight};
+  CohortParts repeated = once.select(doubled).parts();
+  for (std::size_t s = 0; s < repeated.students.size(); ++s)
+    repeated.students[s] += "-" + std::to_string(s);
+  for (const char* choice : {"nb", "tan", "hmm", "cmm+tree"}) {
+    FitOptions options = options_for(choice, 2);
+    options.start = StartKind::labels;
+    const Cohort with_weights(weighted), with_copies(repeated);
+    options.labels = random_labels(with_weights, 2, RandomStream(32));
+    FitOptions copies = options;
+    copies.labels.clear();
+    for (std::size_t i = 0; i < doubled.size(); ++i) {
+      for (Id r = 0; r < 2 * 2; ++r) {
+        LabelRow row = options.labels[static_cast<std::size_t>(doubled[i] * 4 + r)];
+        row.student = with_copies.students()[i];
+        copies.labels.push_back(row);
+      }
+    }
+    options.weights = "weight";
+    const FitResult a = fit_model(with_weights, options, Compute(1), {}),
+                    b = fit_model(with_copies, copies, Compute(1), {});
+    EXPECT_NEAR(a.log_likelihood, b.log_likelihood, 1e-10 * std::abs(b.log_likelihood)) << choice;
+    EXPECT_NEAR(a.state_entropy, b.state_entropy, 1e-8) << choice;
+    EXPECT_EQ(a.student_weight, b.student_weight);
+  }
+}
+
+TEST(Fit, ForbiddenAndFixedTransitionsSurviveExactly) {
+  const Cohort cohort = test::random_cohort({.students = 150, .courses = 5, .periods = 3}, RandomStream(41));
+  for (const char* choice : {"hmm", "cmm+bernoulli", "cmm+tree"}) {
+    FitOptions options = options_for(choice, 3);
+    options.transitions = {{"1", 0, 2, 0, 1}, {"1", 1, 0, 0.25, 2}, {"2", 2, 0, 0, 3}};
+    if (std::string(choice) == "hmm") options.transitions = {{"", 0, 2, 0, 1}, {"", 1, 0, 0.25, 2}};
+    const FitResult fit = fit_model(cohort, options, Compute(2), {});
+    EXPECT_EQ(fit.model->transition(0)(0, 2), 0);
+    EXPECT_EQ(fit.model->transition(0)(1, 0), 0.25);
+    if (std::string(choice) != "hmm") {
+      EXPECT_EQ(fit.model->transition(1)(2, 0), 0);
+    }
+    for (Index k = 0; k < 3; ++k)
+      EXPECT_NEAR(fit.model->transition(0).row(k).sum(), 1, 1e-12);
+  }
+  FitOptions options = options_for("cmm", 2);
+  options.transitions = {{"1", 0, 0, 0.7, 1}, {"1", 0, 1, 0.7, 2}};
+  EXPECT_THROW(fit_model(cohort, options, Compute(1), {}), OptionError);
+}
+
+TEST(Fit, StatesComeInTheOrderOfTheirShare) {
+  const Cohort cohort = test::random_cohort({.students = 300, .courses = 6, .periods = 2}, RandomStream(42));
+  for (const char* choice : {"nb", "cmm+bernoulli"}) {
+    const FitResult fit = fit_model(cohort, options_for(choice, 4), Compute(2), {});
+    for (Id t = 0; t < fit.model->step_count(); ++t) {
+      const RowMatrix posterior = fit.model->posterior(EvidenceBatch::of(cohort), Compute(1));
+      const Eigen::RowVectorXd share = posterior.middleCols(t * 4, 4).colwise().sum();
+      for (Id k = 0; k + 1 < 4; ++k)
+        EXPECT_GE(share[k], share[k + 1] - 1e-6);
+    }
+  }
+}
+
+TEST(Fit, CanBeMatchedToAnEarlierModel) {
+  const Cohort cohort = test::random_cohort({.students = 300, .courses = 6, .periods = 2}, RandomStream(43));
+  FitOptions options = options_for("cmm+bernoulli", 3);
+  const FitResult first = fit_model(cohort, options, Compute(2), {});
+  options.start = StartKind::model;
+  options.warm = first.model.get();
+  const FitResult warm = fit_model(cohort, options, Compute(2), {});
+  EXPECT_GE(warm.trace.front(), first.trace.back() - 1e-6);
+  FitOptions matched = options_for("cmm+bernoulli", 3);
+  matched.match = first.model.get();
+  const FitResult again = fit_model(cohort, matched, Compute(2), {});
+  EXPECT_NEAR((again.model->course_probabilities(0) - first.model->course_probabilities(0)).cwiseAbs().maxCoeff(), 0,
+              1e-9);
+}
+
+TEST(Fit, FindsSimulatedParametersAgain) {
+  const HiddenChain truth = [] {
+    ChainParameters parameters;
+    parameters.prior.initial = Vector::Constant(2, 0.5);
+    Matrix transition(2, 2);
+    transition << 0.9, 0.1, 0.3, 0.7;
+    parameters.prior.transitions = {transition};
+    for (int t = 0; t < 2; ++t) {
+      RowMatrix p(8, 2);
+      for (Index j = 0; j < 8; ++j) {
+        p(j, 0) = (j + t) % 2 == 0 ? 0.8 : 0.15;
+        p(j, 1) = (j + t) % 2 == 0 ? 0.2 : 0.6;
+      }
+      parameters.emissions.push_back(std::make_unique<BernoulliEmission>(p));
+    }
+    return HiddenChain({"cmm", "bernoulli", TimeStructure::per_period, test::small_schema(8, 2)},
+                       std::move(parameters));
+  }();
+  const std::int64_t students = 4000;
+  const EvidenceBatch nothing =
+      test::random_evidence(truth.schema(), students, false, RandomStream(1)).without_periods(std::vector<Id>{0, 1});
+  const EvidenceBatch drawn = truth.complete(nothing, RandomStream(2), Compute(2));
+  CohortParts parts;
+  parts.schema = truth.schema();
+  parts.students = drawn.students();
+  parts.status.assign(static_cast<std::size_t>(students * 2), 1);
+  BinaryMatrixBuilder enrollments(16);
+  for (std::int64_t s = 0; s < students; ++s) {
+    for (Id t = 0; t < 2; ++t) {
+      for (const Id bit : drawn.taken(s, t))
+        enrollments.add(bit);
+      enrollments.finish_row();
+    }
+  }
+  parts.enrollments = std::move(enrollments).build();
+  FitOptions options = options_for("cmm+bernoulli", 2);
+  options.restarts = 3;
+  options.em.max_iterations = 200;
+  options.em.tolerance = 1e-9;
+  options.match = &truth;
+  const FitResult fit = fit_model(Cohort(std::move(parts)), options, Compute(2), {});
+  // 2,000 students a state: a share has a standard error of about 0.011, a transition of about 0.02 with blurred
+  // states.
+  for (Id t = 0; t < 2; ++t)
+    EXPECT_LT((fit.model->course_probabilities(t) - truth.course_probabilities(t)).cwiseAbs().maxCoeff(), 0.06);
+  EXPECT_LT((fit.model->transition(0) - truth.transition(0)).cwiseAbs().maxCoeff(), 0.08);
+}
+
+TEST(Fit, ValidationPicksTheIterate) {
+  const Cohort cohort =
+      test::random_cohort({.students = 120, .courses = 12, .periods = 2, .unknown = 0}, RandomStream(51));
+  FitOptions options = options_for("nb", 8);
+  options.em.max_iterations = 60;
+  options.validation_share = 0.3;
+  const FitResult fit = fit_model(cohort, options, Compute(2), {});
+  ASSERT_FALSE(fit.validation_trace.empty());
+  EXPECT_EQ(fit.validation_trace[static_cast<std::size_t>(fit.best_iteration)],
+            *std::ranges::max_element(fit.validation_trace));
+  EXPECT_EQ(fit.students, 84);
+}
+
+TEST(Fit, CheckpointsContinueToTheSameBits) {
+  const test::TemporaryFolder folder;
+  const Cohort cohort =
+      test::random_cohort({.students = 400, .courses = 8, .periods = 3, .unknown = 0.2}, RandomStream(61));
+  for (const char* choice : {"nb", "tan", "cmm+bernoulli", "cmm+tree"}) {
+    FitOptions options = options_for(choice, 4);
+    options.restarts = 3;
+    options.em.max_iterations = 12;
+    const FitResult whole = fit_model(cohort, options, Compute(2), {});
+    options.checkpoint = folder / "fit.checkpoint";
+    options.checkpoint_interval = 0;
+    options.resume = true;
+    // Stopped again and again, wherever it happens to be: a progress report sets the flag at iteration after iteration.
+    int stops = 0;
+    std::optional<FitResult> resumed;
+    for (int budget = 3; !resumed; budget += 2) {
+      std::atomic<bool> interrupt = false;
+      int seen = 0;
+      const ProgressSink sink = [&](const ProgressEvent&) {
+        if (++seen >= budget % 7 + 2) interrupt = true;
+      };
+      try {
+        resumed = fit_model(cohort, options, Compute(2, &interrupt), sink);
+      } catch (const Interrupted&) {
+        ++stops;
+        ASSERT_TRUE(std::filesystem::exists(options.checkpoint));
+      }
+      ASSERT_LT(stops, 100);
+    }
+    EXPECT_GT(stops, 3) << choice;
+    EXPECT_EQ(resumed->trace, whole.trace) << choice;
+    ArchiveWriter a("model"), b("model");
+    whole.model->save(a);
+    resumed->model->save(b);
+    EXPECT_EQ(a.bytes(), b.bytes()) << choice;
+    EXPECT_EQ(resumed->restarts.size(), 3U);
+    EXPECT_FALSE(std::filesystem::exists(options.checkpoint));
+  }
+}
+
+TEST(Fit, ACheckpointOfAnotherFitIsRefused) {
+  const test::TemporaryFolder folder;
+  const Cohort cohort = test::random_cohort({.students = 50}, RandomStream(62));
+  FitOptions options = options_for("nb", 2);
+  options.checkpoint = folder / "c";
+  options.checkpoint_interval = 0;
+  options.resume = true;
+  std::atomic<bool> interrupt = false;
+  EXPECT_THROW(
+      fit_model(cohort, options, Compute(1, &interrupt), [&](const ProgressEvent& e) { interrupt = e.iteration >= 2; }),
+      Interrupted);
+  options.states = 3;
+  EXPECT_THROW(fit_model(cohort, options, Compute(1), {}), OptionError);
+  options.states = 2;
+  const Cohort other = test::random_cohort({.students = 51}, RandomStream(62));
+  EXPECT_THROW(fit_model(other, options, Compute(1), {}), OptionError);
+  const std::string damaged = read_text_file(options.checkpoint).substr(0, 300);
+  write_text_file(options.checkpoint, damaged, Overwrite::allow);
+  EXPECT_THROW(fit_model(cohort, options, Compute(1), {}), ModelFileError);
+}
+
+TEST(Fit, RefusesWhatMakesNoSense) {
+  const Cohort cohort = test::random_cohort({}, RandomStream(63));
+  const auto refusal = [&](auto change) {
+    FitOptions options = options_for("nb", 2);
+    change(options);
+    return test::message_of<Error>([&] { fit_model(cohort, options, Compute(1), {}); });
+  };
+  EXPECT_EQ(refusal([](FitOptions& o) { o.states = 0; }), "--states must be at least 1");
+  EXPECT_EQ(refusal([](FitOptions& o) {
+              o.transitions = {{"1", 0, 0, 0, 1}};
+            }),
+            "--transitions: a model of one step has none");
+  EXPECT_EQ(refusal([](FitOptions& o) {
+              o.start = StartKind::labels;
+              o.labels_file = "l.csv";
+              o.labels = {{"s0", "1", 7, 1, 4}};
+            }),
+            "l.csv:4: state 7 is not one of 0 .. 1");
+  EXPECT_EQ(refusal([](FitOptions& o) { o.weights = "w"; }), "no student attribute 'w'; the cohort has none");
+}
+
+}  // namespace
+}  // namespace desirepath
