@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <nlohmann/json.hpp>
+#include <signal.h>
 #include <unistd.h>
 
 #include "desirepath/core/text.h"
@@ -76,6 +77,20 @@ ProgressSink Console::progress_sink() {
     std::cerr << line << std::flush;
     line_open_ = true;
   };
+}
+
+namespace {
+std::atomic<bool> interrupted = false;  // the one thing a signal handler may reach
+static_assert(std::atomic<bool>::is_always_lock_free);
+}  // namespace
+
+const std::atomic<bool>* Console::interrupt_flag() const {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  return &interrupted;
 }
 
 void Console::end_progress() {

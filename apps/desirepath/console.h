@@ -1,6 +1,7 @@
 // Where output goes: data on stdout, everything else on stderr; progress on a terminal or as JSON lines.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -30,6 +31,8 @@ struct Console {
   void print_json(const std::string& verb, nlohmann::ordered_json object) const;
   /// A sink for the library; empty when nobody would see it.
   ProgressSink progress_sink();
+  /// Set by the first Ctrl-C from now on; a second one ends the program at once.
+  const std::atomic<bool>* interrupt_flag() const;
   /// Wipes a progress line that is still on the terminal.
   void end_progress();
 

@@ -7,6 +7,7 @@
 
 #include "desirepath/core/archive.h"
 #include "desirepath/core/text.h"
+#include "desirepath/models/model_file.h"
 #include "desirepath/transcripts/cohort.h"
 
 namespace desirepath::app {
@@ -34,6 +35,26 @@ nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
     }
     json["fingerprint"] = cohort.fingerprint();
     json["made_by"] = nlohmann::ordered_json::parse(cohort.provenance(), nullptr, false);
+  }
+  if (archive.kind() == "model") {
+    const StoredModel stored = load_model(archive);
+    json["model"] = stored.model->name();
+    if (stored.model->hidden_states() != nullptr) json["states"] = stored.model->hidden_states()->state_count();
+    json["courses"] = stored.model->schema().course_count();
+    json["periods"] = stored.model->schema().periods();
+    json["parameters"] = stored.model->parameter_count();
+    const auto kinds = stored.model->likelihood_kinds();
+    json["likelihood_kinds"] = nlohmann::ordered_json::array();
+    for (const LikelihoodKind kind : kinds) json["likelihood_kinds"].push_back(std::string(name_of(kind)));
+    json["training"] = nlohmann::ordered_json::parse(stored.training, nullptr, false);
+  }
+  if (archive.kind() == "checkpoint") {
+    const auto header = nlohmann::json::parse(archive.metadata("checkpoint"), nullptr, false);
+    const auto em = nlohmann::json::parse(archive.metadata("em"), nullptr, false);
+    json["restart"] = header.value("restart", 0) + 1;
+    json["finished_restarts"] = header.contains("finished") ? header["finished"].size() : 0;
+    json["iteration"] = em.value("iteration", 0);
+    json["holds"] = header.value("payload", "");
   }
   return json;
 }

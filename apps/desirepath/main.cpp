@@ -7,7 +7,12 @@ int main(int count, char** arguments) {
   add_simulate(program);
   add_check(program);
   add_prepare(program);
+  add_split(program);
   add_inspect(program);
   add_describe(program);
+  add_fit(program);
+  add_select(program);
+  add_score(program);
+  add_states(program);
   return program.run(count, arguments);
 }

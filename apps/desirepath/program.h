@@ -49,5 +49,10 @@ void add_check(Program& program);
 void add_prepare(Program& program);
 void add_inspect(Program& program);
 void add_describe(Program& program);
+void add_fit(Program& program);
+void add_select(Program& program);
+void add_score(Program& program);
+void add_states(Program& program);
+void add_split(Program& program);
 
 }  // namespace desirepath::app

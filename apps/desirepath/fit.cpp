@@ -1,0 +1,89 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+#include "desirepath/models/model_file.h"
+#include "fit_arguments.h"
+#include "program.h"
+#include "raw_table.h"
+
+namespace desirepath::app {
+
+namespace {
+
+void print_fit(const FitResult& fit, std::ostream& out) {
+  const double per_student = fit.log_likelihood / fit.student_weight;
+  out << fit.model->name() << " with " << counted(fit.model->parameters().emitting_states(), "state", "states") << ", "
+      << counted(fit.model->parameter_count(), "parameter", "parameters") << ", " << counted(fit.students, "student", "students") << '\n'
+      << "log-likelihood (" << name_of(fit.kind) << ") " << fixed(fit.log_likelihood, 2) << ", " << fixed(per_student, 4) << " per student; "
+      << (fit.converged ? "converged" : "not converged") << " after " << counted(fit.iterations, "iteration", "iterations") << ", " << as_duration(fit.seconds) << '\n';
+  if (fit.restarts.size() > 1) {
+    Table table({{"restart"}, {"log_likelihood", 2}, {"iterations"}, {"converged"}});
+    for (const RestartResult& restart : fit.restarts) {
+      table.add_row({std::int64_t{restart.number + 1}, restart.log_likelihood, std::int64_t{restart.iterations}, std::string(restart.converged ? "yes" : "no")});
+    }
+    out << '\n';
+    table.print_text(out);
+  }
+}
+
+}  // namespace
+
+void add_fit(Program& program) {
+  Verb& verb = program.add({"fit",
+                            "train a model",
+                            {"desirepath fit all.cohort --model cmm --states 8 --out all.desirepath",
+                             "desirepath fit enrollments.csv --model tan --states 6 --restarts 5 --out tan.desirepath --json"}});
+  struct Options {
+    std::string cohort, out;
+    Id states = 8;
+    bool force = false, dry_run = false, require_convergence = false;
+  };
+  auto options = std::make_shared<Options>();
+  verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->required();
+  verb.app->add_option("--out", options->out, "model file to write");
+  verb.app->add_option("--states", options->states, "hidden states; 'desirepath select' helps to choose")->capture_default_str();
+  verb.app->add_flag("--force", options->force, "replace a file that exists");
+  verb.app->add_flag("--dry-run", options->dry_run, "say what memory and time training would take, and stop");
+  verb.app->add_flag("--require-convergence", options->require_convergence, "exit with 4 when training did not converge");
+  auto training = add_fit_options(*verb.app);
+  auto table = add_raw_table_options(*verb.app);
+  verb.run = [&verb, options, training, table] {
+    Console& console = *verb.console;
+    const Overwrite overwrite = options->force ? Overwrite::allow : Overwrite::refuse;
+    if (options->out.empty() && !options->dry_run) throw OptionError("--out MODEL is required");
+    if (!options->out.empty()) check_target(options->out, overwrite);
+    const Cohort cohort = open_cohort(options->cohort, *table, console);
+    FitOptions fit_options = training->to_options(console, cohort, *table);
+    fit_options.states = options->states;
+    const Compute compute(console.thread_count(), console.interrupt_flag());
+    const FitEstimate estimate = estimate_fit(cohort, fit_options, compute);
+    if (options->dry_run) {
+      if (console.json) {
+        console.print_json("fit-estimate", {{"bytes", estimate.bytes}, {"seconds_per_iteration", estimate.seconds_per_iteration}, {"distinct_rows", estimate.distinct_rows}});
+      } else {
+        std::cout << "memory about " << as_bytes_text(estimate.bytes) << "; an iteration roughly " << as_duration(estimate.seconds_per_iteration) << " ("
+                  << with_separators(estimate.distinct_rows) << " distinct rows)\n";
+      }
+      return;
+    }
+    console.say(concat("training needs about ", as_bytes_text(estimate.bytes), " of memory"));
+    const FitResult fit = fit_model(cohort, fit_options, compute, console.progress_sink());
+    console.end_progress();
+    save_model(*fit.model, fit.training_json(fit_options, cohort), options->out, overwrite);
+    for (const std::string& warning : fit.warnings) console.warn(warning);
+    if (console.json) {
+      console.print_json("fit", fit.to_json());
+    } else if (!console.quiet) {
+      print_fit(fit, std::cerr);
+      console.say(concat("wrote ", options->out));
+    }
+    if (options->require_convergence && !fit.converged) {
+      throw QualityError(concat("not converged after ", fit.iterations, " iterations (the model is written); raise --iterations or --tolerance"));
+    }
+  };
+}
+
+}  // namespace desirepath::app

@@ -1,0 +1,32 @@
+// The options of training, shared by the commands that train.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "console.h"
+#include "desirepath/models/fit.h"
+#include "raw_table.h"
+
+namespace desirepath::app {
+
+struct FitArguments {
+  std::string model = "cmm", emission, tree, start = "kmeans", warm, match, weights, transitions, validation, checkpoint;
+  std::optional<double> pseudocount;
+  double state_pseudocount = 0.1, tolerance = 1e-7, checkpoint_every = 30;
+  int restarts = 3, iterations = 500;
+  bool resume = false;
+
+  /// What the options stand for; files they name are read here and kept alive by the object.
+  FitOptions to_options(const Console& console, const Cohort& cohort, const RawTableArguments& table);
+
+ private:
+  std::unique_ptr<Model> warm_model_, match_model_;
+  std::optional<Cohort> validation_cohort_;
+};
+
+std::shared_ptr<FitArguments> add_fit_options(CLI::App& app);
+
+}  // namespace desirepath::app

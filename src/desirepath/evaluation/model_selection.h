@@ -1,0 +1,41 @@
+// How many states? BIC, AIC, ICL and held-out likelihood over a range of K.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "desirepath/models/fit.h"
+
+namespace desirepath::inline evaluation {
+
+struct SelectionRow {
+  Id states = 0;
+  double log_likelihood = 0;  // of the training students
+  std::int64_t parameters = 0;
+  double bic = 0;  // smaller is better, as are the next two
+  double aic = 0;
+  double icl = 0;
+  double held_out = 0;  // mean log-likelihood per validation student; larger is better
+  double held_out_error = 0;
+  int iterations = 0;
+  bool converged = false;
+};
+
+struct Selection {
+  std::vector<SelectionRow> rows;
+  LikelihoodKind kind = LikelihoodKind::mass;
+  std::int64_t training_students = 0;
+  std::int64_t validation_students = 0;
+  /// Best K by each criterion.
+  Id best_bic = 0, best_aic = 0, best_icl = 0, best_held_out = 0;
+};
+
+/// Fits every K on the training part of one split and scores the rest. Weighted students count by their weight in every
+/// criterion.
+Selection select_states(const Cohort& cohort, const FitOptions& options, const std::vector<Id>& states, double validation_share,
+                        const Compute& compute, const ProgressSink& progress);
+
+/// "2:20" or "2,4,8" or "2:20:3"; throws OptionError.
+std::vector<Id> parse_state_range(const std::string& text);
+
+}  // namespace desirepath::inline evaluation

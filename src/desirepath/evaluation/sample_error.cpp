@@ -1,0 +1,78 @@
+#include "desirepath/evaluation/sample_error.h"
+
+namespace desirepath::inline evaluation {
+
+namespace {
+
+/// Counts takers of courses and bits; `taken` gives the bits of a student's period.
+template <class Taken>
+void count(const Cohort& like, Vector& course, Vector& bit, const Taken& taken) {
+  const Schema& schema = like.schema();
+  std::vector<std::int64_t> last(static_cast<std::size_t>(schema.course_count()), -1);
+  for (std::int64_t s = 0; s < like.student_count(); ++s) {
+    for (Id t = 0; t < schema.period_count(); ++t) {
+      if (!like.is_present(s, t)) continue;
+      for (const Id b : taken(s, t)) {
+        bit[b] += 1;
+        const Id c = schema.course_of(b);
+        if (last[static_cast<std::size_t>(c)] == s) continue;
+        last[static_cast<std::size_t>(c)] = s;
+        course[c] += 1;
+      }
+    }
+  }
+}
+
+/// Students present in any period, and in each.
+std::pair<double, Vector> present(const Cohort& cohort) {
+  double any = 0;
+  Vector each = Vector::Zero(cohort.schema().period_count());
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    bool here = false;
+    for (Id t = 0; t < cohort.schema().period_count(); ++t) {
+      if (!cohort.is_present(s, t)) continue;
+      each[t] += 1;
+      here = true;
+    }
+    any += here ? 1 : 0;
+  }
+  return {any, each};
+}
+
+void divide(EnrollmentShares& shares, const Cohort& like, double draws) {
+  const auto [any, each] = present(like);
+  if (any > 0) shares.course /= any * draws;
+  for (Id b = 0; b < like.schema().bit_count(); ++b) {
+    const double students = each[like.schema().period_of(b)];
+    if (students > 0) shares.bit[b] /= students * draws;
+  }
+}
+
+}  // namespace
+
+EnrollmentShares enrollment_shares(const Cohort& cohort) {
+  EnrollmentShares shares{Vector::Zero(cohort.schema().course_count()), Vector::Zero(cohort.schema().bit_count())};
+  count(cohort, shares.course, shares.bit, [&](std::int64_t s, Id t) { return cohort.bits(s, t); });
+  divide(shares, cohort, 1);
+  return shares;
+}
+
+EnrollmentShares model_shares(const Model& model, const Cohort& like, int draws, const RandomStream& stream, const Compute& compute) {
+  const Schema& schema = like.schema();
+  EnrollmentShares shares{Vector::Zero(schema.course_count()), Vector::Zero(schema.bit_count())};
+  std::vector<Id> all;
+  for (Id t = 0; t < schema.period_count(); ++t) all.push_back(t);
+  const EvidenceBatch nothing = EvidenceBatch::of(like).without_periods(all);
+  for (int d = 0; d < draws; ++d) {
+    const EvidenceBatch drawn = model.complete(nothing, stream.child(static_cast<std::uint64_t>(d)), compute);
+    count(like, shares.course, shares.bit, [&](std::int64_t s, Id t) { return drawn.taken(s, t); });
+  }
+  divide(shares, like, draws);
+  return shares;
+}
+
+SampleError squared_distance(const EnrollmentShares& a, const EnrollmentShares& b) {
+  return {(a.course - b.course).squaredNorm(), (a.bit - b.bit).squaredNorm()};
+}
+
+}  // namespace desirepath::inline evaluation

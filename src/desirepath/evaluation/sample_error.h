@@ -1,0 +1,28 @@
+// The paper's sample error (4.1): squared distance between the enrollment shares of samples and of held-out students.
+#pragma once
+
+#include <vector>
+
+#include "desirepath/models/model.h"
+
+namespace desirepath::inline evaluation {
+
+/// Shares of students who take each course in any period, and each bit. Students absent in a period do not count for its
+/// bits; a course counts for students present in at least one period.
+struct EnrollmentShares {
+  Vector course;
+  Vector bit;
+};
+EnrollmentShares enrollment_shares(const Cohort& cohort);
+
+/// The same of a model's samples, for students like these: present when they are, nothing else known; each is drawn
+/// `draws` times.
+EnrollmentShares model_shares(const Model& model, const Cohort& like, int draws, const RandomStream& stream, const Compute& compute);
+
+struct SampleError {
+  double by_course = 0;  // E of the paper: sum over courses
+  double by_bit = 0;     // sum over (period, course)
+};
+SampleError squared_distance(const EnrollmentShares& a, const EnrollmentShares& b);
+
+}  // namespace desirepath::inline evaluation

@@ -1,0 +1,30 @@
+// What each hidden state stands for: its share, and the courses that mark it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "desirepath/models/model.h"
+
+namespace desirepath::inline queries {
+
+struct StateCourse {
+  Id course = 0;
+  Id period = 0;
+  double probability = 0;  // p(taken | state)
+  double lift = 0;         // against the share of all students in that period
+};
+
+struct StateProfile {
+  Id step = 0;
+  Id state = 0;
+  std::string name;   // "2:3": step 2, state 3 (from 1); "left"
+  double share = 0;   // of students
+  std::vector<StateCourse> likely;    // highest probability first
+  std::vector<StateCourse> marking;   // highest lift first, of those with probability enough to matter
+};
+
+/// `count` courses of each list. Courses under `least_probability` mark nothing.
+std::vector<StateProfile> profile_states(const Model& model, std::size_t count, double least_probability = 0.05);
+
+}  // namespace desirepath::inline queries

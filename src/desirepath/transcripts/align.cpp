@@ -1,0 +1,67 @@
+#include "desirepath/transcripts/align.h"
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+
+namespace desirepath::inline transcripts {
+
+Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unseen) {
+  const Schema& own = cohort.schema();
+  std::vector<std::string> names, own_names;
+  for (const Course& course : schema.courses()) names.push_back(course.name);
+  for (const Course& course : own.courses()) own_names.push_back(course.name);
+  Aligned aligned{cohort, 0, 0};
+  if (names == own_names && schema.periods() == own.periods()) {
+    CohortParts parts = cohort.parts();
+    parts.schema = schema;
+    aligned.cohort = Cohort(std::move(parts));
+    return aligned;
+  }
+  std::vector<Id> course_number;
+  for (const Course& course : own.courses()) {
+    const auto found = schema.find_course(course.name);
+    course_number.push_back(found.value_or(-1));
+  }
+  std::vector<std::int64_t> takers(course_number.size(), 0);
+  for (const Id bit : cohort.enrollments().columns()) ++takers[static_cast<std::size_t>(own.course_of(bit))];
+  for (std::size_t c = 0; c < course_number.size(); ++c) {
+    if (course_number[c] >= 0 || takers[c] == 0) continue;
+    if (unseen == UnseenCourses::refuse) {
+      try {
+        schema.require_course(own.course(static_cast<Id>(c)).name);
+      } catch (const InputError& error) {
+        throw InputError(concat(error.what(), " in the model; --ignore-unseen leaves such courses out"));
+      }
+    }
+    ++aligned.ignored_courses;
+    aligned.ignored_enrollments += takers[c];
+  }
+  std::vector<Id> own_period(static_cast<std::size_t>(schema.period_count()), -1);
+  for (Id t = 0; t < own.period_count(); ++t) own_period[static_cast<std::size_t>(schema.require_period(own.period(t)))] = t;
+
+  CohortParts parts;
+  parts.schema = schema;
+  parts.students = cohort.students();
+  parts.attributes = cohort.attributes();
+  parts.provenance = cohort.provenance();
+  BinaryMatrixBuilder enrollments(schema.bit_count());
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    for (Id t = 0; t < schema.period_count(); ++t) {
+      const Id from = own_period[static_cast<std::size_t>(t)];
+      parts.status.push_back(static_cast<std::uint8_t>(from < 0 ? PeriodStatus::unknown : cohort.status(s, from)));
+      if (cohort.has_calendar()) parts.calendar.push_back(from < 0 ? -1 : cohort.calendar(s, from));
+      if (from >= 0) {
+        for (const Id bit : cohort.bits(s, from)) {
+          const Id course = course_number[static_cast<std::size_t>(own.course_of(bit))];
+          if (course >= 0) enrollments.add(schema.bit(t, course));
+        }
+      }
+      enrollments.finish_row();
+    }
+  }
+  parts.enrollments = std::move(enrollments).build();
+  aligned.cohort = Cohort(std::move(parts));
+  return aligned;
+}
+
+}  // namespace desirepath::inline transcripts

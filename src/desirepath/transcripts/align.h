@@ -1,0 +1,20 @@
+// A cohort seen through another schema: a model's, by the names of courses and periods.
+#pragma once
+
+#include "desirepath/transcripts/cohort.h"
+
+namespace desirepath::inline transcripts {
+
+enum class UnseenCourses { refuse, ignore };
+
+struct Aligned {
+  Cohort cohort;
+  std::int64_t ignored_enrollments = 0;
+  std::int64_t ignored_courses = 0;
+};
+
+/// Courses of the schema that the cohort lacks are not taken; periods it lacks are unknown. Courses the schema lacks are
+/// an InputError that names the first and the nearest known one, or ignored and counted; periods it lacks are an error.
+Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unseen);
+
+}  // namespace desirepath::inline transcripts
