@@ -45,40 +45,50 @@ std::span<const LikelihoodKind> BernoulliEmission::likelihood_kinds() const {
   return kinds;
 }
 
-void BernoulliEmission::log_likelihood(const StepRows& rows, Range range, LikelihoodKind,
-                                       Eigen::Ref<RowMatrix> out) const {
-  const Index states = probability_.cols();
-  const bool zeros = taken_.has_zeros() || base_.has_zeros();
-  Eigen::RowVectorXd counts(states);
-  // The base of a pattern lacks its unknown bits; neighbours often share one.
-  Id last_pattern = 0;
-  Eigen::RowVectorXd base = base_.finite.row(0), base_zeros = Eigen::RowVectorXd::Zero(states);
-  if (base_.has_zeros()) base_zeros = base_.zeros.row(0);
-  for (std::int64_t row = range.first; row < range.last; ++row) {
-    const Id pattern = rows.pattern_of(row);
-    if (pattern != last_pattern) {
-      last_pattern = pattern;
-      base = base_.finite.row(0);
-      if (base_.has_zeros()) base_zeros = base_.zeros.row(0);
-      for (const Id bit : rows.unknown(pattern).bits) {
-        base -= not_taken_.finite.row(bit);
-        if (not_taken_.has_zeros()) base_zeros -= not_taken_.zeros.row(bit);
+class BernoulliEmission::Scorer : public RowScorer {
+ public:
+  Scorer(const BernoulliEmission& emission, const StepRows& rows) : emission_(emission), rows_(rows) {
+    // The base of a pattern lacks its unknown bits.
+    const LogScoreTable& no = emission.not_taken_;
+    base_ = emission.base_.finite.replicate(rows.pattern_count(), 1);
+    if (emission.base_.has_zeros()) base_zeros_ = emission.base_.zeros.replicate(rows.pattern_count(), 1);
+    else base_zeros_ = RowMatrix::Zero(rows.pattern_count(), emission.state_count());
+    for (Id p = 1; p < rows.pattern_count(); ++p) {
+      for (const Id bit : rows.unknown(p).bits) {
+        base_.row(p) -= no.finite.row(bit);
+        if (no.has_zeros()) base_zeros_.row(p) -= no.zeros.row(bit);
       }
     }
-    auto target = out.row(row - range.first);
-    target = base;
-    for (const Id bit : rows.taken(row))
-      target += taken_.finite.row(bit);
-    if (!zeros) continue;
-    counts = base_zeros;
-    if (taken_.has_zeros()) {
-      for (const Id bit : rows.taken(row))
-        counts += taken_.zeros.row(bit);
-    }
-    for (Index k = 0; k < states; ++k) {
-      if (counts[k] > 0.5) target[k] = -infinity;
+  }
+
+  void score(Range range, Eigen::Ref<RowMatrix> out) const override {
+    const Index states = emission_.state_count();
+    const LogScoreTable& yes = emission_.taken_;
+    const bool zeros = yes.has_zeros() || emission_.base_.has_zeros();
+    Eigen::RowVectorXd counts(states);
+    for (std::int64_t row = range.first; row < range.last; ++row) {
+      auto target = out.row(row - range.first);
+      target = base_.row(rows_.pattern_of(row));
+      for (const Id bit : rows_.taken(row)) target += yes.finite.row(bit);
+      if (!zeros) continue;
+      counts = base_zeros_.row(rows_.pattern_of(row));
+      if (yes.has_zeros()) {
+        for (const Id bit : rows_.taken(row)) counts += yes.zeros.row(bit);
+      }
+      for (Index k = 0; k < states; ++k) {
+        if (counts[k] > 0.5) target[k] = -infinity;
+      }
     }
   }
+
+ private:
+  const BernoulliEmission& emission_;
+  const StepRows& rows_;
+  RowMatrix base_, base_zeros_;  // patterns by states
+};
+
+std::unique_ptr<RowScorer> BernoulliEmission::scorer(const StepRows& rows, LikelihoodKind, const Compute&) const {
+  return std::make_unique<Scorer>(*this, rows);
 }
 
 void BernoulliEmission::marginals(const StepRows& rows, std::int64_t row, std::span<const Id> asked,

@@ -18,7 +18,7 @@ class BernoulliEmission : public Emission {
   Id state_count() const override { return static_cast<Id>(probability_.cols()); }
   Id bit_count() const override { return static_cast<Id>(probability_.rows()); }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
-  void log_likelihood(const StepRows& rows, Range range, LikelihoodKind kind, Eigen::Ref<RowMatrix> out) const override;
+  std::unique_ptr<RowScorer> scorer(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
   void marginals(const StepRows& rows, std::int64_t row, std::span<const Id> asked,
                  Eigen::Ref<RowMatrix> out) const override;
   void complete(const StepRows& rows, std::int64_t row, Id state, RandomStream& stream,
@@ -30,6 +30,7 @@ class BernoulliEmission : public Emission {
   std::int64_t byte_count() const override { return probability_.size() * 8; }
 
  private:
+  class Scorer;
   RowMatrix probability_;    // bits by states
   LogScoreTable taken_;      // log p - log(1-p)
   LogScoreTable base_;       // one entry: nothing taken, everything known

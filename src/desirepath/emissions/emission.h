@@ -24,6 +24,14 @@ enum class LikelihoodKind {
 };
 std::string_view name_of(LikelihoodKind kind);
 
+/// Log-likelihoods of the rows of one step under one emission; both must outlive it.
+class RowScorer {
+ public:
+  virtual ~RowScorer() = default;
+  /// log p(known bits | state) of rows range.first .. range.last-1: out is rows of the range by states. Any thread.
+  virtual void score(Range range, Eigen::Ref<RowMatrix> out) const = 0;
+};
+
 /// Immutable; const members may be called from any thread.
 class Emission {
  public:
@@ -31,14 +39,13 @@ class Emission {
   virtual std::string_view family() const = 0;
   virtual Id state_count() const = 0;
   virtual Id bit_count() const = 0;
-  /// The kinds log_likelihood() gives, best first.
+  /// The kinds scorer() gives, best first.
   virtual std::span<const LikelihoodKind> likelihood_kinds() const = 0;
   /// The kind that learning climbs.
   virtual LikelihoodKind training_kind() const { return likelihood_kinds().front(); }
 
-  /// log p(known bits | state) of rows range.first .. range.last-1: out is rows of the range by states.
-  virtual void log_likelihood(const StepRows& rows, Range range, LikelihoodKind kind,
-                              Eigen::Ref<RowMatrix> out) const = 0;
+  /// Scores rows of a step: what is the same for all of them (tables of a pattern, factors) is done here, once.
+  virtual std::unique_ptr<RowScorer> scorer(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const = 0;
   /// p(bit = 1 | known bits of the row, state) of the bits asked for: states by asked.
   virtual void marginals(const StepRows& rows, std::int64_t row, std::span<const Id> asked,
                          Eigen::Ref<RowMatrix> out) const = 0;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
@@ -12,20 +11,32 @@ namespace desirepath::inline emissions {
 
 namespace {
 
-/// Patterns made when first needed; one thread's.
-class PatternCache {
+/// Patterns of every group, made once.
+class TreeScorer : public RowScorer {
  public:
-  PatternCache(const TreeGroup& group, const StepRows& rows) : group_(group), rows_(rows) {}
-  const TreePattern& of(Id number) {
-    auto& entry = patterns_[number];
-    if (!entry) entry = std::make_unique<TreePattern>(group_, rows_.unknown(number));
-    return *entry;
+  TreeScorer(const TreeEmission& emission, const StepRows& rows, const Compute& compute) : emission_(emission), rows_(rows) {
+    const auto patterns = static_cast<std::int64_t>(rows.pattern_count());
+    patterns_.resize(emission.groups().size() * static_cast<std::size_t>(patterns));
+    compute.for_each(static_cast<std::int64_t>(patterns_.size()), [&](std::int64_t i) {
+      const TreeGroup& group = emission.groups()[static_cast<std::size_t>(i / patterns)];
+      patterns_[static_cast<std::size_t>(i)] = std::make_unique<TreePattern>(group, rows.unknown(static_cast<Id>(i % patterns)));
+    });
+  }
+
+  void score(Range range, Eigen::Ref<RowMatrix> out) const override {
+    const auto patterns = static_cast<std::size_t>(rows_.pattern_count());
+    for (std::size_t g = 0; g < emission_.groups().size(); ++g) {
+      const Id first = emission_.groups()[g].first_state();
+      for (std::int64_t row = range.first; row < range.last; ++row) {
+        patterns_[g * patterns + static_cast<std::size_t>(rows_.pattern_of(row))]->score(rows_.taken(row), &out(row - range.first, first));
+      }
+    }
   }
 
  private:
-  const TreeGroup& group_;
+  const TreeEmission& emission_;
   const StepRows& rows_;
-  std::map<Id, std::unique_ptr<TreePattern>> patterns_;
+  std::vector<std::unique_ptr<TreePattern>> patterns_;  // groups by patterns
 };
 
 }  // namespace
@@ -72,13 +83,8 @@ std::span<const LikelihoodKind> TreeEmission::likelihood_kinds() const {
   return kinds;
 }
 
-void TreeEmission::log_likelihood(const StepRows& rows, Range range, LikelihoodKind, Eigen::Ref<RowMatrix> out) const {
-  for (const TreeGroup& group : groups_) {
-    PatternCache patterns(group, rows);
-    for (std::int64_t row = range.first; row < range.last; ++row) {
-      patterns.of(rows.pattern_of(row)).score(rows.taken(row), &out(row - range.first, group.first_state()));
-    }
-  }
+std::unique_ptr<RowScorer> TreeEmission::scorer(const StepRows& rows, LikelihoodKind, const Compute& compute) const {
+  return std::make_unique<TreeScorer>(*this, rows, compute);
 }
 
 void TreeEmission::marginals(const StepRows& rows, std::int64_t row, std::span<const Id> asked,

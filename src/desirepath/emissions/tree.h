@@ -24,7 +24,7 @@ class TreeEmission : public Emission {
   Id state_count() const override { return states_; }
   Id bit_count() const override { return groups_.front().tree().bit_count(); }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
-  void log_likelihood(const StepRows& rows, Range range, LikelihoodKind kind, Eigen::Ref<RowMatrix> out) const override;
+  std::unique_ptr<RowScorer> scorer(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
   void marginals(const StepRows& rows, std::int64_t row, std::span<const Id> asked,
                  Eigen::Ref<RowMatrix> out) const override;
   void complete(const StepRows& rows, std::int64_t row, Id state, RandomStream& stream,

@@ -60,30 +60,36 @@ class TreePattern {
   /// Connected pieces of unknown bits.
   std::size_t piece_count() const { return pieces_.size(); }
   /// Bits of a piece, parents first.
-  std::span<const Id> piece(std::size_t number) const { return pieces_[number]; }
+  std::span<const Id> piece(std::size_t number) const { return pieces_[number].bits; }
   /// Pieces with a taken neighbour, ascending.
   std::vector<std::size_t> touched(std::span<const Id> taken) const;
   /// Posterior of a piece given the row's taken bits.
   PieceBeliefs beliefs(std::size_t piece, std::span<const Id> taken) const;
   /// Draws a piece's bits in one state of the group; appends those taken.
-  void sample(std::size_t piece, std::span<const Id> taken, Index state, RandomStream& stream,
-              std::vector<Id>& drawn) const;
+  void sample(std::size_t piece, std::span<const Id> taken, Index state, RandomStream& stream, std::vector<Id>& drawn) const;
 
  private:
+  struct Piece {
+    std::vector<Id> bits;  // parents first
+    /// Product of p(child not taken | bit = v) over known children, by place and state, and the log of what was divided out.
+    RowMatrix below[2];
+    Eigen::RowVectorXd log_scale;
+    std::vector<bool> exact;  // by place: a known child is taken for certain, so that a ratio would not do
+  };
   struct Messages;
   bool is_unknown(Id bit) const { return !piece_of_.empty() && piece_of_[static_cast<std::size_t>(bit)] >= 0; }
   /// log of the sum over a piece's bits, one a state.
   void piece_sum(std::size_t piece, std::span<const Id> taken, double* out) const;
-  Messages upward(std::size_t piece, std::span<const Id> taken) const;
+  void upward(std::size_t piece, std::span<const Id> taken, Messages& messages) const;
 
   const TreeGroup& group_;
-  std::vector<std::vector<Id>> pieces_;
-  std::vector<Id> piece_of_;  // by bit; -1 = known; empty where nothing is unknown
-  std::vector<Id> place_of_;  // by bit, within its piece
-  LogScoreTable base_;        // nothing taken
-  LogScoreTable change_;      // by bit: taken, parent and children not (known ones only)
-  LogScoreTable together_;    // by bit: correction when its parent is taken too
-  RowMatrix default_sum_;     // pieces by states: log sum with no neighbour taken
+  std::vector<Piece> pieces_;
+  std::vector<Id> piece_of_;         // by bit; -1 = known; empty where nothing is unknown
+  std::vector<Id> place_of_;         // by bit, within its piece
+  LogScoreTable base_;               // nothing taken
+  LogScoreTable change_;             // by bit: taken, parent and children not (known ones only)
+  LogScoreTable together_;           // by bit: correction when its parent is taken too
+  RowMatrix default_sum_;            // pieces by states: log sum with no neighbour taken
 };
 
 }  // namespace desirepath::inline emissions

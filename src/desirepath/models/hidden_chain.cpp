@@ -40,9 +40,8 @@ std::vector<RowMatrix> score_pools(const ChainParameters& parameters, const Chai
   for (std::size_t p = 0; p < evidence.pools.size(); ++p) {
     const StepRows& rows = evidence.pools[p].rows;
     RowMatrix& score = scores.emplace_back(rows.row_count(), parameters.emitting_states());
-    compute.for_blocks(rows.row_count(), rows_a_block, [&](Range range) {
-      parameters.emissions[p]->log_likelihood(rows, range, kind, score.middleRows(range.first, range.size()));
-    });
+    const std::unique_ptr<RowScorer> scorer = parameters.emissions[p]->scorer(rows, kind, compute);
+    compute.for_blocks(rows.row_count(), rows_a_block, [&](Range range) { scorer->score(range, score.middleRows(range.first, range.size())); });
   }
   return scores;
 }
