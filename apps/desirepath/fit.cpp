@@ -1,13 +1,15 @@
-#include <CLI/CLI.hpp>
 #include <iostream>
+
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+
+#include "fit_arguments.h"
+#include "program.h"
+#include "raw_table.h"
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
 #include "desirepath/models/model_file.h"
-#include "fit_arguments.h"
-#include "program.h"
-#include "raw_table.h"
 
 namespace desirepath::app {
 
@@ -16,13 +18,16 @@ namespace {
 void print_fit(const FitResult& fit, std::ostream& out) {
   const double per_student = fit.log_likelihood / fit.student_weight;
   out << fit.model->name() << " with " << counted(fit.model->parameters().emitting_states(), "state", "states") << ", "
-      << counted(fit.model->parameter_count(), "parameter", "parameters") << ", " << counted(fit.students, "student", "students") << '\n'
-      << "log-likelihood (" << name_of(fit.kind) << ") " << fixed(fit.log_likelihood, 2) << ", " << fixed(per_student, 4) << " per student; "
-      << (fit.converged ? "converged" : "not converged") << " after " << counted(fit.iterations, "iteration", "iterations") << ", " << as_duration(fit.seconds) << '\n';
+      << counted(fit.model->parameter_count(), "parameter", "parameters") << ", "
+      << counted(fit.students, "student", "students") << '\n'
+      << "log-likelihood (" << name_of(fit.kind) << ") " << fixed(fit.log_likelihood, 2) << ", "
+      << fixed(per_student, 4) << " per student; " << (fit.converged ? "converged" : "not converged") << " after "
+      << counted(fit.iterations, "iteration", "iterations") << ", " << as_duration(fit.seconds) << '\n';
   if (fit.restarts.size() > 1) {
     Table table({{"restart"}, {"log_likelihood", 2}, {"iterations"}, {"converged"}});
     for (const RestartResult& restart : fit.restarts) {
-      table.add_row({std::int64_t{restart.number + 1}, restart.log_likelihood, std::int64_t{restart.iterations}, std::string(restart.converged ? "yes" : "no")});
+      table.add_row({std::int64_t{restart.number + 1}, restart.log_likelihood, std::int64_t{restart.iterations},
+                     std::string(restart.converged ? "yes" : "no")});
     }
     out << '\n';
     table.print_text(out);
@@ -32,10 +37,11 @@ void print_fit(const FitResult& fit, std::ostream& out) {
 }  // namespace
 
 void add_fit(Program& program) {
-  Verb& verb = program.add({"fit",
-                            "train a model",
-                            {"desirepath fit all.cohort --model cmm --states 8 --out all.desirepath",
-                             "desirepath fit enrollments.csv --model tan --states 6 --restarts 5 --out tan.desirepath --json"}});
+  Verb& verb =
+      program.add({"fit",
+                   "train a model",
+                   {"desirepath fit all.cohort --model cmm --states 8 --out all.desirepath",
+                    "desirepath fit enrollments.csv --model tan --states 6 --restarts 5 --out tan.desirepath --json"}});
   struct Options {
     std::string cohort, out;
     Id states = 8;
@@ -44,10 +50,12 @@ void add_fit(Program& program) {
   auto options = std::make_shared<Options>();
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->required();
   verb.app->add_option("--out", options->out, "model file to write");
-  verb.app->add_option("--states", options->states, "hidden states; 'desirepath select' helps to choose")->capture_default_str();
+  verb.app->add_option("--states", options->states, "hidden states; 'desirepath select' helps to choose")
+      ->capture_default_str();
   verb.app->add_flag("--force", options->force, "replace a file that exists");
   verb.app->add_flag("--dry-run", options->dry_run, "say what memory and time training would take, and stop");
-  verb.app->add_flag("--require-convergence", options->require_convergence, "exit with 4 when training did not converge");
+  verb.app->add_flag("--require-convergence", options->require_convergence,
+                     "exit with 4 when training did not converge");
   auto training = add_fit_options(*verb.app);
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, training, table] {
@@ -62,10 +70,13 @@ void add_fit(Program& program) {
     const FitEstimate estimate = estimate_fit(cohort, fit_options, compute);
     if (options->dry_run) {
       if (console.json) {
-        console.print_json("fit-estimate", {{"bytes", estimate.bytes}, {"seconds_per_iteration", estimate.seconds_per_iteration}, {"distinct_rows", estimate.distinct_rows}});
+        console.print_json("fit-estimate", {{"bytes", estimate.bytes},
+                                            {"seconds_per_iteration", estimate.seconds_per_iteration},
+                                            {"distinct_rows", estimate.distinct_rows}});
       } else {
-        std::cout << "memory about " << as_bytes_text(estimate.bytes) << "; an iteration roughly " << as_duration(estimate.seconds_per_iteration) << " ("
-                  << with_separators(estimate.distinct_rows) << " distinct rows)\n";
+        std::cout << "memory about " << as_bytes_text(estimate.bytes) << "; an iteration roughly "
+                  << as_duration(estimate.seconds_per_iteration) << " (" << with_separators(estimate.distinct_rows)
+                  << " distinct rows)\n";
       }
       return;
     }
@@ -73,7 +84,8 @@ void add_fit(Program& program) {
     const FitResult fit = fit_model(cohort, fit_options, compute, console.progress_sink());
     console.end_progress();
     save_model(*fit.model, fit.training_json(fit_options, cohort), options->out, overwrite);
-    for (const std::string& warning : fit.warnings) console.warn(warning);
+    for (const std::string& warning : fit.warnings)
+      console.warn(warning);
     if (console.json) {
       console.print_json("fit", fit.to_json());
     } else if (!console.quiet) {
@@ -81,7 +93,8 @@ void add_fit(Program& program) {
       console.say(concat("wrote ", options->out));
     }
     if (options->require_convergence && !fit.converged) {
-      throw QualityError(concat("not converged after ", fit.iterations, " iterations (the model is written); raise --iterations or --tolerance"));
+      throw QualityError(concat("not converged after ", fit.iterations,
+                                " iterations (the model is written); raise --iterations or --tolerance"));
     }
   };
 }

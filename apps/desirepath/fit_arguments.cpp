@@ -1,7 +1,8 @@
 #include "fit_arguments.h"
 
-#include <CLI/CLI.hpp>
 #include <charconv>
+
+#include <CLI/CLI.hpp>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
@@ -20,28 +21,33 @@ Number number_in(const SmallTable& table, std::size_t row, std::size_t column) {
   Number value{};
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
-    throw InputError({table.file, table.records[row], static_cast<std::int64_t>(column) + 1}, concat(table.columns[column], " is not a number"));
+    throw InputError({table.file, table.records[row], static_cast<std::int64_t>(column) + 1},
+                     concat(table.columns[column], " is not a number"));
   }
   return value;
 }
 
 std::vector<LabelRow> read_labels(const std::string& file) {
   const SmallTable table = read_small_table(file);
-  const std::size_t student = table.require("student"), period = table.require("period"), state = table.require("state");
+  const std::size_t student = table.require("student"), period = table.require("period"),
+                    state = table.require("state");
   const auto weight = table.find("weight");
   std::vector<LabelRow> rows;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    rows.push_back({table.rows[r][student], table.rows[r][period], number_in<Id>(table, r, state), weight ? number_in<double>(table, r, *weight) : 1, table.records[r]});
+    rows.push_back({table.rows[r][student], table.rows[r][period], number_in<Id>(table, r, state),
+                    weight ? number_in<double>(table, r, *weight) : 1, table.records[r]});
   }
   return rows;
 }
 
 std::vector<TransitionRow> read_transitions(const std::string& file) {
   const SmallTable table = read_small_table(file);
-  const std::size_t period = table.require("period"), from = table.require("from"), to = table.require("to"), probability = table.require("probability");
+  const std::size_t period = table.require("period"), from = table.require("from"), to = table.require("to"),
+                    probability = table.require("probability");
   std::vector<TransitionRow> rows;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    rows.push_back({table.rows[r][period], number_in<Id>(table, r, from), number_in<Id>(table, r, to), number_in<double>(table, r, probability), table.records[r]});
+    rows.push_back({table.rows[r][period], number_in<Id>(table, r, from), number_in<Id>(table, r, to),
+                    number_in<double>(table, r, probability), table.records[r]});
   }
   return rows;
 }
@@ -57,26 +63,47 @@ const HiddenChain& as_chain(const Model& model, const char* option) {
 std::shared_ptr<FitArguments> add_fit_options(CLI::App& app) {
   auto a = std::make_shared<FitArguments>();
   std::vector<std::string> models, families;
-  for (const CatalogEntry& entry : model_catalog()) models.push_back(concat(entry.name, " (", entry.what, ")"));
-  for (const std::string_view family : emission_catalog()) families.emplace_back(family);
+  for (const CatalogEntry& entry : model_catalog())
+    models.push_back(concat(entry.name, " (", entry.what, ")"));
+  for (const std::string_view family : emission_catalog())
+    families.emplace_back(family);
   const std::string model = "Model", training = "Training";
   app.add_option("--model", a->model, join(models, "; "))->capture_default_str()->group(model);
   app.add_option("--emission", a->emission, concat(join(families, "|"), "; default by model"))->group(model);
-  app.add_option("--tree", a->tree, "shared|per-state: one dependency tree or one a state (shared, the paper's)")->check(CLI::IsMember({"shared", "per-state"}))->group(model);
-  app.add_option("--pseudocount", a->pseudocount, "students added to each cell of a course's table (0.1; trees 0.05): rare courses stay possible in every state")->group(model);
-  app.add_option("--state-pseudocount", a->state_pseudocount, "students added to each state and transition")->capture_default_str()->group(model);
-  app.add_option("--transitions", a->transitions, "fixed transitions: period,from,to,probability (states from 0; 0 = forbidden; no period = all)")->group(model);
+  app.add_option("--tree", a->tree, "shared|per-state: one dependency tree or one a state (shared, the paper's)")
+      ->check(CLI::IsMember({"shared", "per-state"}))
+      ->group(model);
+  app.add_option(
+         "--pseudocount", a->pseudocount,
+         "students added to each cell of a course's table (0.1; trees 0.05): rare courses stay possible in every state")
+      ->group(model);
+  app.add_option("--state-pseudocount", a->state_pseudocount, "students added to each state and transition")
+      ->capture_default_str()
+      ->group(model);
+  app.add_option("--transitions", a->transitions,
+                 "fixed transitions: period,from,to,probability (states from 0; 0 = forbidden; no period = all)")
+      ->group(model);
   app.add_option("--weights", a->weights, "student attribute that weighs each student")->group(model);
 
-  app.add_option("--start", a->start, "kmeans, random, or a file student,period,state[,weight] (states from 0)")->capture_default_str()->group(training);
+  app.add_option("--start", a->start, "kmeans, random, or a file student,period,state[,weight] (states from 0)")
+      ->capture_default_str()
+      ->group(training);
   app.add_option("--warm", a->warm, "start from this model")->group(training);
   app.add_option("--match", a->match, "number the states like this model's")->group(training);
-  app.add_option("--restarts", a->restarts, "starts to try; the best is kept, all scores are told")->capture_default_str()->group(training);
+  app.add_option("--restarts", a->restarts, "starts to try; the best is kept, all scores are told")
+      ->capture_default_str()
+      ->group(training);
   app.add_option("--iterations", a->iterations, "at most")->capture_default_str()->group(training);
-  app.add_option("--tolerance", a->tolerance, "stop when an iteration gains less, relative, per student (0: run all)")->capture_default_str()->group(training);
-  app.add_option("--validation", a->validation, "a cohort, or a share of the students: the best iterate and restart by their likelihood")->group(training);
+  app.add_option("--tolerance", a->tolerance, "stop when an iteration gains less, relative, per student (0: run all)")
+      ->capture_default_str()
+      ->group(training);
+  app.add_option("--validation", a->validation,
+                 "a cohort, or a share of the students: the best iterate and restart by their likelihood")
+      ->group(training);
   app.add_option("--checkpoint", a->checkpoint, "file to keep the state of training in")->group(training);
-  app.add_option("--checkpoint-every", a->checkpoint_every, "seconds between checkpoints")->capture_default_str()->group(training);
+  app.add_option("--checkpoint-every", a->checkpoint_every, "seconds between checkpoints")
+      ->capture_default_str()
+      ->group(training);
   app.add_flag("--resume", a->resume, "continue from --checkpoint where it exists")->group(training);
   return a;
 }
@@ -122,7 +149,8 @@ FitOptions FitArguments::to_options(const Console& console, const Cohort& cohort
       options.validation_share = share;
     } else {
       Console quiet = console;
-      validation_cohort_ = align_to(open_cohort(validation, table, quiet), cohort.schema(), UnseenCourses::ignore).cohort;
+      validation_cohort_ =
+          align_to(open_cohort(validation, table, quiet), cohort.schema(), UnseenCourses::ignore).cohort;
       options.validation = &*validation_cohort_;
     }
   }

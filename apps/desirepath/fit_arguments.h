@@ -1,19 +1,22 @@
 // The options of training, shared by the commands that train.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include <CLI/App.hpp>
+
 #include "console.h"
-#include "desirepath/models/fit.h"
 #include "raw_table.h"
+
+#include "desirepath/models/fit.h"
 
 namespace desirepath::app {
 
 struct FitArguments {
-  std::string model = "cmm", emission, tree, start = "kmeans", warm, match, weights, transitions, validation, checkpoint;
+  std::string model = "cmm", emission, tree, start = "kmeans", warm, match, weights, transitions, validation,
+              checkpoint;
   std::optional<double> pseudocount;
   double state_pseudocount = 0.1, tolerance = 1e-7, checkpoint_every = 30;
   int restarts = 3, iterations = 500;

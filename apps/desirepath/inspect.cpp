@@ -45,7 +45,8 @@ nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
     json["parameters"] = stored.model->parameter_count();
     const auto kinds = stored.model->likelihood_kinds();
     json["likelihood_kinds"] = nlohmann::ordered_json::array();
-    for (const LikelihoodKind kind : kinds) json["likelihood_kinds"].push_back(std::string(name_of(kind)));
+    for (const LikelihoodKind kind : kinds)
+      json["likelihood_kinds"].push_back(std::string(name_of(kind)));
     json["training"] = nlohmann::ordered_json::parse(stored.training, nullptr, false);
   }
   if (archive.kind() == "checkpoint") {

@@ -9,11 +9,14 @@
 
 namespace desirepath::app {
 
-Cohort open_aligned_cohort(const std::string& path, const Model& model, bool ignore_unseen, const RawTableArguments& table, Console& console) {
-  Aligned aligned = align_to(open_cohort(path, table, console), model.schema(), ignore_unseen ? UnseenCourses::ignore : UnseenCourses::refuse);
+Cohort open_aligned_cohort(const std::string& path, const Model& model, bool ignore_unseen,
+                           const RawTableArguments& table, Console& console) {
+  Aligned aligned = align_to(open_cohort(path, table, console), model.schema(),
+                             ignore_unseen ? UnseenCourses::ignore : UnseenCourses::refuse);
   if (aligned.ignored_courses > 0) {
     console.warn(concat(counted(aligned.ignored_enrollments, "enrollment", "enrollments"), " in ",
-                        counted(aligned.ignored_courses, "course", "courses"), " the model does not know are left out"));
+                        counted(aligned.ignored_courses, "course", "courses"),
+                        " the model does not know are left out"));
   }
   return std::move(aligned.cohort);
 }

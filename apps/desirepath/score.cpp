@@ -1,14 +1,16 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+
+#include "model_input.h"
+#include "program.h"
 
 #include "desirepath/core/text.h"
 #include "desirepath/evaluation/held_out.h"
 #include "desirepath/models/model_file.h"
-#include "model_input.h"
-#include "program.h"
 
 namespace desirepath::app {
 
@@ -29,10 +31,11 @@ std::vector<double> percentiles(const std::vector<double>& values) {
 }  // namespace
 
 void add_score(Program& program) {
-  Verb& verb = program.add({"score",
-                            "log-likelihood and typicality of each student",
-                            {"desirepath score all.desirepath all.cohort --csv", "desirepath score all.desirepath new.csv --json"},
-                            /*prints_table=*/true});
+  Verb& verb = program.add(
+      {"score",
+       "log-likelihood and typicality of each student",
+       {"desirepath score all.desirepath all.cohort --csv", "desirepath score all.desirepath new.csv --json"},
+       /*prints_table=*/true});
   struct Options {
     std::string model, cohort, likelihood;
     bool ignore_unseen = false;
@@ -40,7 +43,8 @@ void add_score(Program& program) {
   auto options = std::make_shared<Options>();
   verb.app->add_option("MODEL", options->model, "a .desirepath file")->required();
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->required();
-  verb.app->add_option("--likelihood", options->likelihood, "mass|density|lower_bound (mass where the model has it)")->check(CLI::IsMember({"mass", "density", "lower_bound"}));
+  verb.app->add_option("--likelihood", options->likelihood, "mass|density|lower_bound (mass where the model has it)")
+      ->check(CLI::IsMember({"mass", "density", "lower_bound"}));
   verb.app->add_flag("--ignore-unseen", options->ignore_unseen, "leave out courses the model does not know");
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, table] {
@@ -51,12 +55,14 @@ void add_score(Program& program) {
     const Compute compute(console.thread_count(), console.interrupt_flag());
     const HeldOutScore score = score_students(*stored.model, EvidenceBatch::of(cohort), kind, compute);
     if (score.impossible > 0) {
-      console.warn(concat(counted(score.impossible, "student is", "students are"), " impossible under the model (probability 0, shown empty) and not in the mean"));
+      console.warn(concat(counted(score.impossible, "student is", "students are"),
+                          " impossible under the model (probability 0, shown empty) and not in the mean"));
     }
     if (console.csv) {
       const std::vector<double> percentile = percentiles(score.log_likelihood);
-      Table rows(score.standard_error.empty() ? std::vector<TableColumn>{{"student"}, {"log_likelihood"}, {"percentile"}}
-                                              : std::vector<TableColumn>{{"student"}, {"log_likelihood"}, {"percentile"}, {"standard_error"}});
+      Table rows(score.standard_error.empty()
+                     ? std::vector<TableColumn>{{"student"}, {"log_likelihood"}, {"percentile"}}
+                     : std::vector<TableColumn>{{"student"}, {"log_likelihood"}, {"percentile"}, {"standard_error"}});
       for (std::size_t s = 0; s < percentile.size(); ++s) {
         std::vector<Cell> row = {cohort.students()[s], score.log_likelihood[s], percentile[s]};
         if (!score.standard_error.empty()) row.emplace_back(score.standard_error[s]);
@@ -67,7 +73,9 @@ void add_score(Program& program) {
     }
     std::vector<double> sorted = score.log_likelihood;
     std::ranges::sort(sorted);
-    const auto at = [&](double share) { return sorted.empty() ? 0.0 : sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))]; };
+    const auto at = [&](double share) {
+      return sorted.empty() ? 0.0 : sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
+    };
     if (console.json) {
       nlohmann::ordered_json json;
       json["students"] = cohort.student_count();
@@ -79,10 +87,12 @@ void add_score(Program& program) {
       console.print_json("score", json);
       return;
     }
-    std::cout << counted(cohort.student_count(), "student", "students") << ", mean log-likelihood (" << name_of(kind) << ") " << fixed(score.mean, 4)
-              << ", standard error " << fixed(score.standard_error_of_mean, 4) << "\n";
+    std::cout << counted(cohort.student_count(), "student", "students") << ", mean log-likelihood (" << name_of(kind)
+              << ") " << fixed(score.mean, 4) << ", standard error " << fixed(score.standard_error_of_mean, 4) << "\n";
     Table quantiles({{"least typical of"}, {"log_likelihood", 3}});
-    for (const auto& [name, share] : {std::pair<const char*, double>{"1 in 100", 0.01}, {"1 in 10", 0.1}, {"half", 0.5}, {"9 in 10", 0.9}}) quantiles.add_row({std::string(name), at(share)});
+    for (const auto& [name, share] :
+         {std::pair<const char*, double>{"1 in 100", 0.01}, {"1 in 10", 0.1}, {"half", 0.5}, {"9 in 10", 0.9}})
+      quantiles.add_row({std::string(name), at(share)});
     quantiles.print_text(std::cout, "  ");
     std::cout << "--csv lists every student\n";
   };

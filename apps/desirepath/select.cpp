@@ -1,21 +1,24 @@
-#include <CLI/CLI.hpp>
 #include <iostream>
+
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+
+#include "fit_arguments.h"
+#include "program.h"
+#include "raw_table.h"
 
 #include "desirepath/core/atomic_file.h"
 #include "desirepath/core/text.h"
 #include "desirepath/evaluation/model_selection.h"
 #include "desirepath/reports/selection_figure.h"
-#include "fit_arguments.h"
-#include "program.h"
-#include "raw_table.h"
 
 namespace desirepath::app {
 
 void add_select(Program& program) {
   Verb& verb = program.add({"select",
                             "K by BIC, AIC, ICL and held-out likelihood",
-                            {"desirepath select all.cohort --model nb --states 2:20", "desirepath select all.cohort --model cmm --states 2,4,8 --figure k.svg --csv"},
+                            {"desirepath select all.cohort --model nb --states 2:20",
+                             "desirepath select all.cohort --model cmm --states 2,4,8 --figure k.svg --csv"},
                             /*prints_table=*/true});
   struct Options {
     std::string cohort, states = "2:12", figure;
@@ -38,7 +41,8 @@ void add_select(Program& program) {
     const Cohort cohort = open_cohort(options->cohort, *table, console);
     const FitOptions fit_options = training->to_options(console, cohort, *table);
     const Compute compute(console.thread_count(), console.interrupt_flag());
-    const Selection selection = select_states(cohort, fit_options, states, options->share, compute, console.progress_sink());
+    const Selection selection =
+        select_states(cohort, fit_options, states, options->share, compute, console.progress_sink());
     console.end_progress();
     const Figure figure = selection_figure(selection, training->model);
     if (!options->figure.empty()) {
@@ -52,7 +56,11 @@ void add_select(Program& program) {
                                     {"likelihood_kind", std::string(name_of(selection.kind))},
                                     {"training_students", selection.training_students},
                                     {"validation_students", selection.validation_students},
-                                    {"best", {{"bic", selection.best_bic}, {"aic", selection.best_aic}, {"icl", selection.best_icl}, {"held_out", selection.best_held_out}}},
+                                    {"best",
+                                     {{"bic", selection.best_bic},
+                                      {"aic", selection.best_aic},
+                                      {"icl", selection.best_icl},
+                                      {"held_out", selection.best_held_out}}},
                                     {"rows", figure.table.to_json()}});
     } else {
       figure.table.print_text(std::cout);

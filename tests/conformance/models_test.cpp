@@ -119,7 +119,7 @@ TEST_P(Conformance, CompletionsFollowTheModel) {
   std::vector<std::map<std::pair<std::vector<bool>, std::vector<bool>>, int>> counts(4);
   for (int d = 0; d < draws; ++d) {
     const EvidenceBatch completed =
-        chain.complete(known, RandomStream(9).child(static_cast<std::uint64_t>(d)), compute_);
+        chain.complete(known, RandomStream(10).child(static_cast<std::uint64_t>(d)), compute_);
     for (std::int64_t s = 0; s < 4; ++s) {
       std::vector<bool> bits(static_cast<std::size_t>(chain.schema().bit_count()), false), left;
       for (Id t = 0; t < periods; ++t) {

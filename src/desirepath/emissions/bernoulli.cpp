@@ -45,74 +45,76 @@ std::span<const LikelihoodKind> BernoulliEmission::likelihood_kinds() const {
   return kinds;
 }
 
-class BernoulliEmission::Scorer : public RowScorer {
- public:
-  Scorer(const BernoulliEmission& emission, const StepRows& rows) : emission_(emission), rows_(rows) {
-    // The base of a pattern lacks its unknown bits.
-    const LogScoreTable& no = emission.not_taken_;
-    base_ = emission.base_.finite.replicate(rows.pattern_count(), 1);
-    if (emission.base_.has_zeros()) base_zeros_ = emission.base_.zeros.replicate(rows.pattern_count(), 1);
-    else base_zeros_ = RowMatrix::Zero(rows.pattern_count(), emission.state_count());
-    for (Id p = 1; p < rows.pattern_count(); ++p) {
-      for (const Id bit : rows.unknown(p).bits) {
-        base_.row(p) -= no.finite.row(bit);
-        if (no.has_zeros()) base_zeros_.row(p) -= no.zeros.row(bit);
-      }
+RowScores BernoulliEmission::score(const StepRows& rows, LikelihoodKind, const Compute& compute) const {
+  // The base of a pattern lacks its unknown bits.
+  const Index states = state_count();
+  RowMatrix base = base_.finite.replicate(rows.pattern_count(), 1);
+  RowMatrix base_zeros = base_.has_zeros() ? base_.zeros.replicate(rows.pattern_count(), 1).eval()
+                                           : RowMatrix(RowMatrix::Zero(rows.pattern_count(), states));
+  for (Id p = 1; p < rows.pattern_count(); ++p) {
+    for (const Id bit : rows.unknown(p).bits) {
+      base.row(p) -= not_taken_.finite.row(bit);
+      if (not_taken_.has_zeros()) base_zeros.row(p) -= not_taken_.zeros.row(bit);
     }
   }
-
-  void score(Range range, Eigen::Ref<RowMatrix> out) const override {
-    const Index states = emission_.state_count();
-    const LogScoreTable& yes = emission_.taken_;
-    const bool zeros = yes.has_zeros() || emission_.base_.has_zeros();
+  const bool zeros = taken_.has_zeros() || base_.has_zeros();
+  RowScores scores;
+  scores.log_likelihood.resize(rows.row_count(), states);
+  compute.for_blocks(rows.row_count(), 512, [&](Range range) {
     Eigen::RowVectorXd counts(states);
     for (std::int64_t row = range.first; row < range.last; ++row) {
-      auto target = out.row(row - range.first);
-      target = base_.row(rows_.pattern_of(row));
-      for (const Id bit : rows_.taken(row)) target += yes.finite.row(bit);
+      auto target = scores.log_likelihood.row(row);
+      target = base.row(rows.pattern_of(row));
+      for (const Id bit : rows.taken(row))
+        target += taken_.finite.row(bit);
       if (!zeros) continue;
-      counts = base_zeros_.row(rows_.pattern_of(row));
-      if (yes.has_zeros()) {
-        for (const Id bit : rows_.taken(row)) counts += yes.zeros.row(bit);
+      counts = base_zeros.row(rows.pattern_of(row));
+      if (taken_.has_zeros()) {
+        for (const Id bit : rows.taken(row))
+          counts += taken_.zeros.row(bit);
       }
       for (Index k = 0; k < states; ++k) {
         if (counts[k] > 0.5) target[k] = -infinity;
       }
     }
+  });
+  return scores;
+}
+
+namespace {
+
+class BernoulliGiven : public GivenPattern {
+ public:
+  BernoulliGiven(const RowMatrix& probability, const UnknownBits& unknown)
+      : probability_(probability), unknown_(unknown) {}
+
+  void marginals(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out) const override {
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const auto column = static_cast<Index>(i);
+      if (unknown_.contains(asked[i])) {
+        out.col(column) = probability_.row(asked[i]).transpose();
+      } else {
+        out.col(column).setConstant(std::ranges::binary_search(taken, asked[i]) ? 1 : 0);
+      }
+    }
+  }
+  void complete(std::span<const Id> taken, Id state, RandomStream& stream, std::vector<Id>& result) const override {
+    result.assign(taken.begin(), taken.end());
+    for (const Id bit : unknown_.bits) {
+      if (stream.bernoulli(probability_(bit, state))) result.push_back(bit);
+    }
+    std::ranges::sort(result);
   }
 
  private:
-  const BernoulliEmission& emission_;
-  const StepRows& rows_;
-  RowMatrix base_, base_zeros_;  // patterns by states
+  const RowMatrix& probability_;
+  const UnknownBits& unknown_;
 };
 
-std::unique_ptr<RowScorer> BernoulliEmission::scorer(const StepRows& rows, LikelihoodKind, const Compute&) const {
-  return std::make_unique<Scorer>(*this, rows);
-}
+}  // namespace
 
-void BernoulliEmission::marginals(const StepRows& rows, std::int64_t row, std::span<const Id> asked,
-                                  Eigen::Ref<RowMatrix> out) const {
-  const UnknownBits& unknown = rows.unknown(rows.pattern_of(row));
-  const auto taken = rows.taken(row);
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    const auto column = static_cast<Index>(i);
-    if (unknown.contains(asked[i])) {
-      out.col(column) = probability_.row(asked[i]).transpose();
-    } else {
-      out.col(column).setConstant(std::ranges::binary_search(taken, asked[i]) ? 1 : 0);
-    }
-  }
-}
-
-void BernoulliEmission::complete(const StepRows& rows, std::int64_t row, Id state, RandomStream& stream,
-                                 std::vector<Id>& taken) const {
-  const auto known = rows.taken(row);
-  taken.assign(known.begin(), known.end());
-  for (const Id bit : rows.unknown(rows.pattern_of(row)).bits) {
-    if (stream.bernoulli(probability_(bit, state))) taken.push_back(bit);
-  }
-  std::ranges::sort(taken);
+std::unique_ptr<GivenPattern> BernoulliEmission::given(const UnknownBits& unknown) const {
+  return std::make_unique<BernoulliGiven>(probability_, unknown);
 }
 
 std::unique_ptr<Emission> BernoulliEmission::reordered(std::span<const Id> order) const {

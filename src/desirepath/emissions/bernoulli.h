@@ -18,11 +18,8 @@ class BernoulliEmission : public Emission {
   Id state_count() const override { return static_cast<Id>(probability_.cols()); }
   Id bit_count() const override { return static_cast<Id>(probability_.rows()); }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
-  std::unique_ptr<RowScorer> scorer(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
-  void marginals(const StepRows& rows, std::int64_t row, std::span<const Id> asked,
-                 Eigen::Ref<RowMatrix> out) const override;
-  void complete(const StepRows& rows, std::int64_t row, Id state, RandomStream& stream,
-                std::vector<Id>& taken) const override;
+  RowScores score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
+  std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override { return probability_; }
   std::int64_t parameter_count() const override { return probability_.size(); }
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
@@ -30,7 +27,6 @@ class BernoulliEmission : public Emission {
   std::int64_t byte_count() const override { return probability_.size() * 8; }
 
  private:
-  class Scorer;
   RowMatrix probability_;    // bits by states
   LogScoreTable taken_;      // log p - log(1-p)
   LogScoreTable base_;       // one entry: nothing taken, everything known

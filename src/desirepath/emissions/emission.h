@@ -24,12 +24,20 @@ enum class LikelihoodKind {
 };
 std::string_view name_of(LikelihoodKind kind);
 
-/// Log-likelihoods of the rows of one step under one emission; both must outlive it.
-class RowScorer {
+/// Log-likelihoods of rows in every state.
+struct RowScores {
+  RowMatrix log_likelihood;  // rows by states
+  RowMatrix standard_error;  // of each; empty = exact
+};
+
+/// An emission given what one pattern knows: factors and messages that all rows of the pattern share.
+class GivenPattern {
  public:
-  virtual ~RowScorer() = default;
-  /// log p(known bits | state) of rows range.first .. range.last-1: out is rows of the range by states. Any thread.
-  virtual void score(Range range, Eigen::Ref<RowMatrix> out) const = 0;
+  virtual ~GivenPattern() = default;
+  /// p(bit = 1 | known bits, state) of the bits asked for: states by asked. `taken` are the row's known ones.
+  virtual void marginals(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out) const = 0;
+  /// All taken bits of the row after its unknown ones are drawn in this state; ascending.
+  virtual void complete(std::span<const Id> taken, Id state, RandomStream& stream, std::vector<Id>& result) const = 0;
 };
 
 /// Immutable; const members may be called from any thread.
@@ -39,19 +47,15 @@ class Emission {
   virtual std::string_view family() const = 0;
   virtual Id state_count() const = 0;
   virtual Id bit_count() const = 0;
-  /// The kinds scorer() gives, best first.
+  /// The kinds score() gives, best first.
   virtual std::span<const LikelihoodKind> likelihood_kinds() const = 0;
   /// The kind that learning climbs.
   virtual LikelihoodKind training_kind() const { return likelihood_kinds().front(); }
 
-  /// Scores rows of a step: what is the same for all of them (tables of a pattern, factors) is done here, once.
-  virtual std::unique_ptr<RowScorer> scorer(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const = 0;
-  /// p(bit = 1 | known bits of the row, state) of the bits asked for: states by asked.
-  virtual void marginals(const StepRows& rows, std::int64_t row, std::span<const Id> asked,
-                         Eigen::Ref<RowMatrix> out) const = 0;
-  /// All taken bits of the row after its unknown ones are drawn in this state; ascending.
-  virtual void complete(const StepRows& rows, std::int64_t row, Id state, RandomStream& stream,
-                        std::vector<Id>& taken) const = 0;
+  /// log p(known bits | state) of all rows.
+  virtual RowScores score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const = 0;
+  /// The emission as rows of a pattern see it; must not outlive the emission.
+  virtual std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const = 0;
   /// p(bit = 1 | state) with nothing known: bits by states.
   virtual RowMatrix bit_probabilities() const = 0;
 

@@ -9,38 +9,6 @@
 
 namespace desirepath::inline emissions {
 
-namespace {
-
-/// Patterns of every group, made once.
-class TreeScorer : public RowScorer {
- public:
-  TreeScorer(const TreeEmission& emission, const StepRows& rows, const Compute& compute) : emission_(emission), rows_(rows) {
-    const auto patterns = static_cast<std::int64_t>(rows.pattern_count());
-    patterns_.resize(emission.groups().size() * static_cast<std::size_t>(patterns));
-    compute.for_each(static_cast<std::int64_t>(patterns_.size()), [&](std::int64_t i) {
-      const TreeGroup& group = emission.groups()[static_cast<std::size_t>(i / patterns)];
-      patterns_[static_cast<std::size_t>(i)] = std::make_unique<TreePattern>(group, rows.unknown(static_cast<Id>(i % patterns)));
-    });
-  }
-
-  void score(Range range, Eigen::Ref<RowMatrix> out) const override {
-    const auto patterns = static_cast<std::size_t>(rows_.pattern_count());
-    for (std::size_t g = 0; g < emission_.groups().size(); ++g) {
-      const Id first = emission_.groups()[g].first_state();
-      for (std::int64_t row = range.first; row < range.last; ++row) {
-        patterns_[g * patterns + static_cast<std::size_t>(rows_.pattern_of(row))]->score(rows_.taken(row), &out(row - range.first, first));
-      }
-    }
-  }
-
- private:
-  const TreeEmission& emission_;
-  const StepRows& rows_;
-  std::vector<std::unique_ptr<TreePattern>> patterns_;  // groups by patterns
-};
-
-}  // namespace
-
 TreeEmission::TreeEmission(std::vector<TreeGroup> groups) : groups_(std::move(groups)) {
   Index states = 0;
   for (const TreeGroup& group : groups_)
@@ -83,41 +51,74 @@ std::span<const LikelihoodKind> TreeEmission::likelihood_kinds() const {
   return kinds;
 }
 
-std::unique_ptr<RowScorer> TreeEmission::scorer(const StepRows& rows, LikelihoodKind, const Compute& compute) const {
-  return std::make_unique<TreeScorer>(*this, rows, compute);
+RowScores TreeEmission::score(const StepRows& rows, LikelihoodKind, const Compute& compute) const {
+  const auto patterns = static_cast<std::int64_t>(rows.pattern_count());
+  std::vector<std::unique_ptr<TreePattern>> made(groups_.size() *
+                                                 static_cast<std::size_t>(patterns));  // groups by patterns
+  compute.for_each(static_cast<std::int64_t>(made.size()), [&](std::int64_t i) {
+    const TreeGroup& group = groups_[static_cast<std::size_t>(i / patterns)];
+    made[static_cast<std::size_t>(i)] =
+        std::make_unique<TreePattern>(group, rows.unknown(static_cast<Id>(i % patterns)));
+  });
+  RowScores scores;
+  scores.log_likelihood.resize(rows.row_count(), state_count());
+  compute.for_blocks(rows.row_count(), 256, [&](Range range) {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      for (std::int64_t row = range.first; row < range.last; ++row) {
+        const std::size_t pattern =
+            g * static_cast<std::size_t>(patterns) + static_cast<std::size_t>(rows.pattern_of(row));
+        made[pattern]->score(rows.taken(row), &scores.log_likelihood(row, groups_[g].first_state()));
+      }
+    }
+  });
+  return scores;
 }
 
-void TreeEmission::marginals(const StepRows& rows, std::int64_t row, std::span<const Id> asked,
-                             Eigen::Ref<RowMatrix> out) const {
-  const UnknownBits& unknown = rows.unknown(rows.pattern_of(row));
-  const auto taken = rows.taken(row);
-  for (const TreeGroup& group : groups_) {
-    const TreePattern pattern(group, unknown);
-    RowMatrix all = RowMatrix::Zero(bit_count(), group.state_count());
-    for (const Id bit : taken)
-      all.row(bit).setOnes();
-    for (std::size_t p = 0; p < pattern.piece_count(); ++p) {
-      const PieceBeliefs beliefs = pattern.beliefs(p, taken);
-      const auto members = pattern.piece(p);
-      for (std::size_t i = 0; i < members.size(); ++i)
-        all.row(members[i]) = beliefs.taken.row(static_cast<Index>(i));
-    }
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      out.col(static_cast<Index>(i)).segment(group.first_state(), group.state_count()) = all.row(asked[i]).transpose();
-    }
-  }
-}
+namespace {
 
-void TreeEmission::complete(const StepRows& rows, std::int64_t row, Id state, RandomStream& stream,
-                            std::vector<Id>& taken) const {
-  const TreeGroup& group = groups_[is_shared() ? 0 : static_cast<std::size_t>(state)];
-  const auto known = rows.taken(row);
-  taken.assign(known.begin(), known.end());
-  const TreePattern pattern(group, rows.unknown(rows.pattern_of(row)));
-  for (std::size_t p = 0; p < pattern.piece_count(); ++p) {
-    pattern.sample(p, known, state - group.first_state(), stream, taken);
+class TreeGiven : public GivenPattern {
+ public:
+  TreeGiven(const TreeEmission& emission, const UnknownBits& unknown) : emission_(emission) {
+    for (const TreeGroup& group : emission.groups())
+      patterns_.push_back(std::make_unique<TreePattern>(group, unknown));
   }
-  std::ranges::sort(taken);
+
+  void marginals(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out) const override {
+    for (std::size_t g = 0; g < patterns_.size(); ++g) {
+      const TreeGroup& group = emission_.groups()[g];
+      RowMatrix all = RowMatrix::Zero(emission_.bit_count(), group.state_count());
+      for (const Id bit : taken)
+        all.row(bit).setOnes();
+      for (std::size_t p = 0; p < patterns_[g]->piece_count(); ++p) {
+        const PieceBeliefs beliefs = patterns_[g]->beliefs(p, taken);
+        const auto members = patterns_[g]->piece(p);
+        for (std::size_t i = 0; i < members.size(); ++i)
+          all.row(members[i]) = beliefs.taken.row(static_cast<Index>(i));
+      }
+      for (std::size_t i = 0; i < asked.size(); ++i) {
+        out.col(static_cast<Index>(i)).segment(group.first_state(), group.state_count()) =
+            all.row(asked[i]).transpose();
+      }
+    }
+  }
+  void complete(std::span<const Id> taken, Id state, RandomStream& stream, std::vector<Id>& result) const override {
+    const std::size_t g = emission_.is_shared() ? 0 : static_cast<std::size_t>(state);
+    result.assign(taken.begin(), taken.end());
+    for (std::size_t p = 0; p < patterns_[g]->piece_count(); ++p) {
+      patterns_[g]->sample(p, taken, state - emission_.groups()[g].first_state(), stream, result);
+    }
+    std::ranges::sort(result);
+  }
+
+ private:
+  const TreeEmission& emission_;
+  std::vector<std::unique_ptr<TreePattern>> patterns_;  // one a group
+};
+
+}  // namespace
+
+std::unique_ptr<GivenPattern> TreeEmission::given(const UnknownBits& unknown) const {
+  return std::make_unique<TreeGiven>(*this, unknown);
 }
 
 RowMatrix TreeEmission::bit_probabilities() const {

@@ -24,11 +24,8 @@ class TreeEmission : public Emission {
   Id state_count() const override { return states_; }
   Id bit_count() const override { return groups_.front().tree().bit_count(); }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
-  std::unique_ptr<RowScorer> scorer(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
-  void marginals(const StepRows& rows, std::int64_t row, std::span<const Id> asked,
-                 Eigen::Ref<RowMatrix> out) const override;
-  void complete(const StepRows& rows, std::int64_t row, Id state, RandomStream& stream,
-                std::vector<Id>& taken) const override;
+  RowScores score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
+  std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override;
   std::int64_t parameter_count() const override;
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;

@@ -85,19 +85,22 @@ TreePattern::TreePattern(const TreeGroup& group, const UnknownBits& unknown) : g
     const auto places = static_cast<Index>(piece.bits.size());
     piece.exact.assign(piece.bits.size(), false);
     piece.log_scale = Eigen::RowVectorXd::Zero(states);
-    for (RowMatrix& below : piece.below) below.setOnes(places, states);
+    for (RowMatrix& below : piece.below)
+      below.setOnes(places, states);
     for (Index place = 0; place < places; ++place) {
       const Id bit = piece.bits[static_cast<std::size_t>(place)];
       for (Index k = 0; k < states; ++k) {
         std::array<double, 2> logs = {0, 0};
         for (const Id child : tree.children(bit)) {
           if (is_unknown(child)) continue;
-          for (const int v : {0, 1}) logs[static_cast<std::size_t>(v)] += group.log_probability(child, v == 1, false, k).value();
+          for (const int v : {0, 1})
+            logs[static_cast<std::size_t>(v)] += group.log_probability(child, v == 1, false, k).value();
         }
         const double largest = std::max(logs[0], logs[1]);
         if (std::min(logs[0], logs[1]) == -infinity) piece.exact[static_cast<std::size_t>(place)] = true;
         const double shift = largest == -infinity ? 0 : largest;
-        for (const int v : {0, 1}) piece.below[v](place, k) = std::exp(logs[static_cast<std::size_t>(v)] - shift);
+        for (const int v : {0, 1})
+          piece.below[v](place, k) = std::exp(logs[static_cast<std::size_t>(v)] - shift);
         piece.log_scale[k] += shift;
       }
     }
@@ -195,7 +198,8 @@ void TreePattern::upward(std::size_t number, std::span<const Id> taken, Messages
   // Taken children change the products their parents start from.
   for (const Id bit : taken) {
     const Id parent = tree.parent(bit);
-    if (parent < 0 || !is_unknown(parent) || piece_of_[static_cast<std::size_t>(parent)] != static_cast<Id>(number)) continue;
+    if (parent < 0 || !is_unknown(parent) || piece_of_[static_cast<std::size_t>(parent)] != static_cast<Id>(number))
+      continue;
     const Index place = place_of_[static_cast<std::size_t>(parent)];
     if (piece.exact[static_cast<std::size_t>(place)]) continue;
     messages.own[0].row(place).array() *= no.row(bit).array() / (1 - no.row(bit).array());
@@ -212,12 +216,16 @@ void TreePattern::upward(std::size_t number, std::span<const Id> taken, Messages
         for (const Id child : tree.children(piece.bits[static_cast<std::size_t>(place)])) {
           if (is_unknown(child)) continue;
           const bool value = pass == 1 && has(taken, child);
-          for (const int v : {0, 1}) sum[static_cast<std::size_t>(v)] += group_.log_probability(child, v == 1, value, k).value();
+          for (const int v : {0, 1})
+            sum[static_cast<std::size_t>(v)] += group_.log_probability(child, v == 1, value, k).value();
         }
-        if (pass == 0) shift = std::max(sum[0], sum[1]) == -infinity ? 0 : std::max(sum[0], sum[1]);
-        else logs = sum;
+        if (pass == 0)
+          shift = std::max(sum[0], sum[1]) == -infinity ? 0 : std::max(sum[0], sum[1]);
+        else
+          logs = sum;
       }
-      for (const int v : {0, 1}) messages.own[v](place, k) = std::exp(logs[static_cast<std::size_t>(v)] - shift);
+      for (const int v : {0, 1})
+        messages.own[v](place, k) = std::exp(logs[static_cast<std::size_t>(v)] - shift);
     }
   }
   const Id top = tree.parent(piece.bits.front());
@@ -257,7 +265,8 @@ void TreePattern::piece_sum(std::size_t piece, std::span<const Id> taken, double
   Messages messages;
   upward(piece, taken, messages);
   const auto sum = messages.to_parent[messages.parent_taken ? 1 : 0].row(0);
-  for (Index k = 0; k < group_.state_count(); ++k) out[k] = sum[k] > 0 ? messages.log_scale[k] + std::log(sum[k]) : -infinity;
+  for (Index k = 0; k < group_.state_count(); ++k)
+    out[k] = sum[k] > 0 ? messages.log_scale[k] + std::log(sum[k]) : -infinity;
 }
 
 PieceBeliefs TreePattern::beliefs(std::size_t number, std::span<const Id> taken) const {
@@ -271,7 +280,8 @@ PieceBeliefs TreePattern::beliefs(std::size_t number, std::span<const Id> taken)
   // p(bit = 1 | parent = u, everything below), then down from the top.
   const auto given = [&](Index place, bool u, Index k) {
     const double p = (u ? group_.given_taken() : group_.given_not_taken())(bits[static_cast<std::size_t>(place)], k);
-    const double taken_weight = p * messages.own[1](place, k), total = taken_weight + (1 - p) * messages.own[0](place, k);
+    const double taken_weight = p * messages.own[1](place, k),
+                 total = taken_weight + (1 - p) * messages.own[0](place, k);
     return total > 0 ? taken_weight / total : 0.0;
   };
   for (Index place = 0; place < places; ++place) {
@@ -294,7 +304,8 @@ PieceBeliefs TreePattern::beliefs(std::size_t number, std::span<const Id> taken)
   return beliefs;
 }
 
-void TreePattern::sample(std::size_t number, std::span<const Id> taken, Index state, RandomStream& stream, std::vector<Id>& drawn) const {
+void TreePattern::sample(std::size_t number, std::span<const Id> taken, Index state, RandomStream& stream,
+                         std::vector<Id>& drawn) const {
   const DependencyTree& tree = group_.tree();
   const std::vector<Id>& bits = pieces_[number].bits;
   Messages messages;
@@ -303,7 +314,8 @@ void TreePattern::sample(std::size_t number, std::span<const Id> taken, Index st
   for (std::size_t place = 0; place < bits.size(); ++place) {
     const Id bit = bits[place], parent = tree.parent(bit);
     const bool inside = parent >= 0 && is_unknown(parent);
-    const bool u = inside ? value[static_cast<std::size_t>(place_of_[static_cast<std::size_t>(parent)])] : messages.parent_taken;
+    const bool u =
+        inside ? value[static_cast<std::size_t>(place_of_[static_cast<std::size_t>(parent)])] : messages.parent_taken;
     const auto at = static_cast<Index>(place);
     const double p = (u ? group_.given_taken() : group_.given_not_taken())(bit, state);
     const double yes = p * messages.own[1](at, state), total = yes + (1 - p) * messages.own[0](at, state);

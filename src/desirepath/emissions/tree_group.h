@@ -66,12 +66,14 @@ class TreePattern {
   /// Posterior of a piece given the row's taken bits.
   PieceBeliefs beliefs(std::size_t piece, std::span<const Id> taken) const;
   /// Draws a piece's bits in one state of the group; appends those taken.
-  void sample(std::size_t piece, std::span<const Id> taken, Index state, RandomStream& stream, std::vector<Id>& drawn) const;
+  void sample(std::size_t piece, std::span<const Id> taken, Index state, RandomStream& stream,
+              std::vector<Id>& drawn) const;
 
  private:
   struct Piece {
     std::vector<Id> bits;  // parents first
-    /// Product of p(child not taken | bit = v) over known children, by place and state, and the log of what was divided out.
+    /// Product of p(child not taken | bit = v) over known children, by place and state, and the log of what was divided
+    /// out.
     RowMatrix below[2];
     Eigen::RowVectorXd log_scale;
     std::vector<bool> exact;  // by place: a known child is taken for certain, so that a ratio would not do
@@ -84,12 +86,12 @@ class TreePattern {
 
   const TreeGroup& group_;
   std::vector<Piece> pieces_;
-  std::vector<Id> piece_of_;         // by bit; -1 = known; empty where nothing is unknown
-  std::vector<Id> place_of_;         // by bit, within its piece
-  LogScoreTable base_;               // nothing taken
-  LogScoreTable change_;             // by bit: taken, parent and children not (known ones only)
-  LogScoreTable together_;           // by bit: correction when its parent is taken too
-  RowMatrix default_sum_;            // pieces by states: log sum with no neighbour taken
+  std::vector<Id> piece_of_;  // by bit; -1 = known; empty where nothing is unknown
+  std::vector<Id> place_of_;  // by bit, within its piece
+  LogScoreTable base_;        // nothing taken
+  LogScoreTable change_;      // by bit: taken, parent and children not (known ones only)
+  LogScoreTable together_;    // by bit: correction when its parent is taken too
+  RowMatrix default_sum_;     // pieces by states: log sum with no neighbour taken
 };
 
 }  // namespace desirepath::inline emissions

@@ -4,7 +4,8 @@
 
 namespace desirepath::inline evaluation {
 
-HeldOutScore score_students(const Model& model, const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute) {
+HeldOutScore score_students(const Model& model, const EvidenceBatch& evidence, LikelihoodKind kind,
+                            const Compute& compute) {
   const Estimates estimates = model.log_likelihood(evidence, kind, compute);
   HeldOutScore score;
   score.kind = kind;

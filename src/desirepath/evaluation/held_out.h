@@ -16,6 +16,7 @@ struct HeldOutScore {
   LikelihoodKind kind = LikelihoodKind::mass;
 };
 
-HeldOutScore score_students(const Model& model, const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute);
+HeldOutScore score_students(const Model& model, const EvidenceBatch& evidence, LikelihoodKind kind,
+                            const Compute& compute);
 
 }  // namespace desirepath::inline evaluation

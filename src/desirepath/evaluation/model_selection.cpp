@@ -24,19 +24,22 @@ std::vector<Id> parse_state_range(const std::string& text) {
   for (const std::string& piece : split(text, ',')) {
     const std::vector<std::string> ends = split(piece, ':');
     if (ends.size() > 3) throw OptionError(concat("--states '", text, "': write it as 2:20, 2:20:3 or 2,4,8"));
-    const Id first = number(ends[0]), last = ends.size() > 1 ? number(ends[1]) : first, step = ends.size() > 2 ? number(ends[2]) : 1;
+    const Id first = number(ends[0]), last = ends.size() > 1 ? number(ends[1]) : first,
+             step = ends.size() > 2 ? number(ends[2]) : 1;
     if (last < first) throw OptionError(concat("--states '", text, "': the range is empty"));
-    for (Id k = first; k <= last; k += step) states.push_back(k);
+    for (Id k = first; k <= last; k += step)
+      states.push_back(k);
   }
   std::ranges::sort(states);
   states.erase(std::unique(states.begin(), states.end()), states.end());
   return states;
 }
 
-Selection select_states(const Cohort& cohort, const FitOptions& options, const std::vector<Id>& states, double validation_share,
-                        const Compute& compute, const ProgressSink& progress) {
+Selection select_states(const Cohort& cohort, const FitOptions& options, const std::vector<Id>& states,
+                        double validation_share, const Compute& compute, const ProgressSink& progress) {
   const Split split = split_by_share(cohort, {validation_share, 0}, RandomStream(options.seed).child("validation"));
-  if (split.training.empty() || split.validation.empty()) throw OptionError("too few students to set some aside for validation");
+  if (split.training.empty() || split.validation.empty())
+    throw OptionError("too few students to set some aside for validation");
   const Cohort training = cohort.select(split.training), validation = cohort.select(split.validation);
   const EvidenceBatch held_out = EvidenceBatch::of(validation);
   Selection selection;

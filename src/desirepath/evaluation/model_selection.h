@@ -32,8 +32,8 @@ struct Selection {
 
 /// Fits every K on the training part of one split and scores the rest. Weighted students count by their weight in every
 /// criterion.
-Selection select_states(const Cohort& cohort, const FitOptions& options, const std::vector<Id>& states, double validation_share,
-                        const Compute& compute, const ProgressSink& progress);
+Selection select_states(const Cohort& cohort, const FitOptions& options, const std::vector<Id>& states,
+                        double validation_share, const Compute& compute, const ProgressSink& progress);
 
 /// "2:20" or "2,4,8" or "2:20:3"; throws OptionError.
 std::vector<Id> parse_state_range(const std::string& text);

@@ -57,11 +57,13 @@ EnrollmentShares enrollment_shares(const Cohort& cohort) {
   return shares;
 }
 
-EnrollmentShares model_shares(const Model& model, const Cohort& like, int draws, const RandomStream& stream, const Compute& compute) {
+EnrollmentShares model_shares(const Model& model, const Cohort& like, int draws, const RandomStream& stream,
+                              const Compute& compute) {
   const Schema& schema = like.schema();
   EnrollmentShares shares{Vector::Zero(schema.course_count()), Vector::Zero(schema.bit_count())};
   std::vector<Id> all;
-  for (Id t = 0; t < schema.period_count(); ++t) all.push_back(t);
+  for (Id t = 0; t < schema.period_count(); ++t)
+    all.push_back(t);
   const EvidenceBatch nothing = EvidenceBatch::of(like).without_periods(all);
   for (int d = 0; d < draws; ++d) {
     const EvidenceBatch drawn = model.complete(nothing, stream.child(static_cast<std::uint64_t>(d)), compute);

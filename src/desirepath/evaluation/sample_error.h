@@ -7,8 +7,8 @@
 
 namespace desirepath::inline evaluation {
 
-/// Shares of students who take each course in any period, and each bit. Students absent in a period do not count for its
-/// bits; a course counts for students present in at least one period.
+/// Shares of students who take each course in any period, and each bit. Students absent in a period do not count for
+/// its bits; a course counts for students present in at least one period.
 struct EnrollmentShares {
   Vector course;
   Vector bit;
@@ -17,7 +17,8 @@ EnrollmentShares enrollment_shares(const Cohort& cohort);
 
 /// The same of a model's samples, for students like these: present when they are, nothing else known; each is drawn
 /// `draws` times.
-EnrollmentShares model_shares(const Model& model, const Cohort& like, int draws, const RandomStream& stream, const Compute& compute);
+EnrollmentShares model_shares(const Model& model, const Cohort& like, int draws, const RandomStream& stream,
+                              const Compute& compute);
 
 struct SampleError {
   double by_course = 0;  // E of the paper: sum over courses

@@ -247,11 +247,11 @@ Expectation ChainProblem::expectation_by_rows() {
     log_initial[k] = parameters_.prior.initial[k] > 0 ? std::log(parameters_.prior.initial[k]) : -infinity;
   RowMatrix& rows =
       responsibilities_.rows.empty() ? responsibilities_.rows.emplace_back() : responsibilities_.rows.front();
-  rows.resize(scores_.front().rows(), states);
+  rows.resize(scores_.front().log_likelihood.rows(), states);
   const Vector sums = compute_.sum_over(rows.rows(), 2 + states, [&](Range range, Vector& sum) {
     for (std::int64_t row = range.first; row < range.last; ++row) {
       auto posterior = rows.row(row);
-      posterior = scores_.front().row(row) + log_initial.transpose();
+      posterior = scores_.front().log_likelihood.row(row) + log_initial.transpose();
       const double weight = row_weights_[static_cast<std::size_t>(row)];
       const double log_likelihood = normalise_logs({posterior.data(), static_cast<std::size_t>(states)});
       if (weight > 0) {
@@ -498,7 +498,7 @@ bool ChainProblem::reseed_empty_states(int) {
       std::vector<std::pair<double, std::int64_t>> worst;
       for (std::int64_t row = 0; row < rows.row_count(); ++row) {
         const double weight = weights.row(row).sum();
-        if (weight > 0) worst.emplace_back(scores_[p].row(row).maxCoeff(), row);
+        if (weight > 0) worst.emplace_back(scores_[p].log_likelihood.row(row).maxCoeff(), row);
       }
       std::ranges::sort(worst);
       if (worst.size() < 2) continue;

@@ -115,7 +115,7 @@ class ChainProblem : public EmProblem {
   std::vector<double> row_weights_;  // a chain of one step: weight of each row
   ChainParameters parameters_, best_, withdrawn_;
   ChainResponsibilities responsibilities_;
-  std::vector<RowMatrix> scores_;  // of the last E step
+  std::vector<RowScores> scores_;  // of the last E step
   RowMatrix state_weights_;
   double state_entropy_ = 0;
   bool measures_entropy_ = false;

@@ -98,7 +98,7 @@ FixedTransitions fixed_from_rows(const FitOptions& options, const Schema& schema
 
 /// Mean log-likelihood per student (weighted by nothing): validation students are as many as they are.
 double mean_log_likelihood(const ChainParameters& parameters, const ChainEvidence& evidence, const Compute& compute) {
-  const std::vector<RowMatrix> scores =
+  const std::vector<RowScores> scores =
       score_pools(parameters, evidence, parameters.emissions.front()->training_kind(), compute);
   const Vector sum = compute.sum_over(evidence.student_count(), 1, [&](Range range, Vector& total) {
     ChainPosterior posterior(parameters.prior);

@@ -17,7 +17,7 @@ namespace desirepath::inline models {
 
 namespace {
 
-constexpr std::int64_t rows_a_block = 256;
+constexpr std::int64_t students_a_block = 256;
 
 std::vector<Id> identity_order(Id count) {
   std::vector<Id> order(static_cast<std::size_t>(count));
@@ -34,15 +34,11 @@ ChainParameters ChainParameters::copy() const {
   return copied;
 }
 
-std::vector<RowMatrix> score_pools(const ChainParameters& parameters, const ChainEvidence& evidence,
+std::vector<RowScores> score_pools(const ChainParameters& parameters, const ChainEvidence& evidence,
                                    LikelihoodKind kind, const Compute& compute) {
-  std::vector<RowMatrix> scores;
-  for (std::size_t p = 0; p < evidence.pools.size(); ++p) {
-    const StepRows& rows = evidence.pools[p].rows;
-    RowMatrix& score = scores.emplace_back(rows.row_count(), parameters.emitting_states());
-    const std::unique_ptr<RowScorer> scorer = parameters.emissions[p]->scorer(rows, kind, compute);
-    compute.for_blocks(rows.row_count(), rows_a_block, [&](Range range) { scorer->score(range, score.middleRows(range.first, range.size())); });
-  }
+  std::vector<RowScores> scores;
+  for (std::size_t p = 0; p < evidence.pools.size(); ++p)
+    scores.push_back(parameters.emissions[p]->score(evidence.pools[p].rows, kind, compute));
   return scores;
 }
 
@@ -58,7 +54,7 @@ Vector log_departure(const Matrix& departures, const DepartureRange& range) {
 }
 
 void student_emissions(const ChainParameters& parameters, const ChainEvidence& evidence,
-                       const std::vector<RowMatrix>& scores, std::int64_t student, RowMatrix& out) {
+                       const std::vector<RowScores>& scores, std::int64_t student, RowMatrix& out) {
   const StepLayout& layout = *evidence.layout;
   const Index emitting = parameters.emitting_states();
   for (Id step = 0; step < layout.step_count(); ++step) {
@@ -67,7 +63,7 @@ void student_emissions(const ChainParameters& parameters, const ChainEvidence& e
       out.row(step).setZero();
     } else {
       out.row(step).head(emitting) =
-          scores[static_cast<std::size_t>(layout.pool_of[static_cast<std::size_t>(step)])].row(row);
+          scores[static_cast<std::size_t>(layout.pool_of[static_cast<std::size_t>(step)])].log_likelihood.row(row);
     }
     if (!parameters.has_left_state) continue;
     const Presence presence = evidence.presence_at(student, step);
@@ -135,28 +131,45 @@ Estimates HiddenChain::log_likelihood(const EvidenceBatch& evidence, LikelihoodK
                                       const Compute& compute) const {
   check_evidence(evidence);
   const ChainEvidence data(evidence, layout_);
-  const std::vector<RowMatrix> scores = score_pools(parameters_, data, kind, compute);
+  const std::vector<RowScores> scores = score_pools(parameters_, data, kind, compute);
+  const bool sampled =
+      std::ranges::any_of(scores, [](const RowScores& pool) { return pool.standard_error.size() > 0; });
   Estimates result;
   result.value.resize(data.student_count(), 1);
-  compute.for_blocks(data.student_count(), rows_a_block, [&](Range range) {
+  if (sampled) result.standard_error.setZero(data.student_count(), 1);
+  compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
     ChainPosterior posterior(parameters_.prior);
     RowMatrix emissions(layout_.step_count(), state_count());
     for (std::int64_t s = range.first; s < range.last; ++s) {
       student_emissions(parameters_, data, scores, s, emissions);
-      result.value(s, 0) = posterior.run(emissions);
+      const double value = posterior.run(emissions);
+      // A probability is at most one; a sampled one may come out above, and its error says so.
+      result.value(s, 0) = kind == LikelihoodKind::mass ? std::min(value, 0.0) : value;
+      if (!sampled) continue;
+      // d log p / d log p(step | state) is the posterior of the state.
+      double variance = 0;
+      for (Id step = 0; step < layout_.step_count(); ++step) {
+        const std::int32_t row = data.row(s, step);
+        const RowMatrix& error =
+            scores[static_cast<std::size_t>(layout_.pool_of[static_cast<std::size_t>(step)])].standard_error;
+        if (row < 0 || error.size() == 0) continue;
+        for (Index k = 0; k < error.cols(); ++k) {
+          const double share = posterior.states()(step, k);
+          if (share > 0) variance += share * share * error(row, k) * error(row, k);
+        }
+      }
+      result.standard_error(s, 0) = std::sqrt(variance);
     }
   });
   return result;
 }
 
-RowMatrix HiddenChain::posterior(const EvidenceBatch& evidence, const Compute& compute) const {
-  check_evidence(evidence);
-  const ChainEvidence data(evidence, layout_);
-  const std::vector<RowMatrix> scores =
+RowMatrix HiddenChain::posterior_of(const ChainEvidence& data, const Compute& compute) const {
+  const std::vector<RowScores> scores =
       score_pools(parameters_, data, parameters_.emissions.front()->training_kind(), compute);
   const Index states = state_count(), steps = layout_.step_count();
   RowMatrix result(data.student_count(), steps * states);
-  compute.for_blocks(data.student_count(), rows_a_block, [&](Range range) {
+  compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
     ChainPosterior posterior(parameters_.prior);
     RowMatrix emissions(steps, states);
     for (std::int64_t s = range.first; s < range.last; ++s) {
@@ -169,13 +182,18 @@ RowMatrix HiddenChain::posterior(const EvidenceBatch& evidence, const Compute& c
   return result;
 }
 
+RowMatrix HiddenChain::posterior(const EvidenceBatch& evidence, const Compute& compute) const {
+  check_evidence(evidence);
+  return posterior_of(ChainEvidence(evidence, layout_), compute);
+}
+
 std::vector<std::vector<Id>> HiddenChain::paths(const EvidenceBatch& evidence, const Compute& compute) const {
   check_evidence(evidence);
   const ChainEvidence data(evidence, layout_);
-  const std::vector<RowMatrix> scores =
+  const std::vector<RowScores> scores =
       score_pools(parameters_, data, parameters_.emissions.front()->training_kind(), compute);
   std::vector<std::vector<Id>> result(static_cast<std::size_t>(data.student_count()));
-  compute.for_blocks(data.student_count(), rows_a_block, [&](Range range) {
+  compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
     RowMatrix emissions(layout_.step_count(), state_count());
     for (std::int64_t s = range.first; s < range.last; ++s) {
       student_emissions(parameters_, data, scores, s, emissions);
@@ -185,13 +203,39 @@ std::vector<std::vector<Id>> HiddenChain::paths(const EvidenceBatch& evidence, c
   return result;
 }
 
+namespace {
+
+/// The rows of a pool by their pattern; students of whom nothing is known in a step make a last group without a row.
+struct PatternGroup {
+  Id pattern = -1;                   // -1: nothing known
+  std::vector<std::int64_t> rows;    // of the pattern
+  std::vector<std::int64_t> silent;  // step * students + student, of the group without a row
+};
+
+std::vector<PatternGroup> group_by_pattern(const RowPool& pool, std::int64_t students) {
+  std::vector<PatternGroup> groups(static_cast<std::size_t>(pool.rows.pattern_count()) + 1);
+  for (Id p = 0; p < pool.rows.pattern_count(); ++p)
+    groups[static_cast<std::size_t>(p)].pattern = p;
+  for (std::int64_t row = 0; row < pool.rows.row_count(); ++row)
+    groups[static_cast<std::size_t>(pool.rows.pattern_of(row))].rows.push_back(row);
+  for (std::size_t place = 0; place < pool.row_of.size(); ++place) {
+    for (std::int64_t s = 0; s < students; ++s) {
+      if (pool.row_of[place][static_cast<std::size_t>(s)] < 0)
+        groups.back().silent.push_back(static_cast<std::int64_t>(place) * students + s);
+    }
+  }
+  std::erase_if(groups, [](const PatternGroup& group) { return group.rows.empty() && group.silent.empty(); });
+  return groups;
+}
+
+}  // namespace
+
 Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const Id> asked,
                                  const Compute& compute) const {
   check_evidence(evidence);
   const Id courses = schema().course_count();
   const ChainEvidence data(evidence, layout_);
-  const std::vector<RowMatrix> scores =
-      score_pools(parameters_, data, parameters_.emissions.front()->training_kind(), compute);
+  const RowMatrix posterior = posterior_of(data, compute);
   // Bits asked for, by step, in the step's own numbers.
   std::vector<std::vector<Id>> local(layout_.steps.size());
   std::vector<std::vector<Index>> columns(layout_.steps.size());
@@ -204,54 +248,65 @@ Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const 
       columns[step].push_back(static_cast<Index>(i));
     }
   }
-  std::vector<RowMatrix> nothing_known;  // by pool: bits by states
-  for (const auto& emission : parameters_.emissions)
-    nothing_known.push_back(emission->bit_probabilities());
-
-  const Index emitting = parameters_.emitting_states();
+  const Index states = state_count(), emitting = parameters_.emitting_states();
   Estimates result;
   result.value.setZero(data.student_count(), static_cast<Index>(asked.size()));
-  compute.for_blocks(data.student_count(), 64, [&](Range range) {
-    ChainPosterior posterior(parameters_.prior);
-    RowMatrix emissions(layout_.step_count(), state_count());
-    for (std::int64_t s = range.first; s < range.last; ++s) {
-      student_emissions(parameters_, data, scores, s, emissions);
-      posterior.run(emissions);
-      for (std::size_t step = 0; step < local.size(); ++step) {
-        if (local[step].empty()) continue;
-        const auto pool = static_cast<std::size_t>(layout_.pool_of[step]);
-        const std::int32_t row = data.row(s, static_cast<Id>(step));
-        RowMatrix given(emitting, static_cast<Index>(local[step].size()));
-        if (row < 0) {
-          for (std::size_t i = 0; i < local[step].size(); ++i)
-            given.col(static_cast<Index>(i)) = nothing_known[pool].row(local[step][i]).transpose();
-        } else {
-          parameters_.emissions[pool]->marginals(data.pools[pool].rows, row, local[step], given);
-        }
-        const Eigen::RowVectorXd weights = posterior.states().row(static_cast<Index>(step)).head(emitting);
-        Eigen::RowVectorXd mixed = weights * given;
+  // A student's share of a row's answer: the states' posterior, and where departures are modelled, being still there.
+  const auto mix = [&](std::int64_t s, std::size_t step, const RowMatrix& given) {
+    const auto weights = posterior.row(s).segment(static_cast<Index>(step) * states, emitting);
+    for (std::size_t i = 0; i < local[step].size(); ++i) {
+      double sum = 0;
+      const Id period = asked[static_cast<std::size_t>(columns[step][i])] / courses;
+      for (Index k = 0; k < emitting; ++k) {
+        double there = 1;
         if (parameters_.departures.size() > 0) {
-          // Taken only if still there: the period of departure is another unknown of the state.
-          for (std::size_t i = 0; i < local[step].size(); ++i) {
-            mixed[static_cast<Index>(i)] = 0;
-            const Id period = asked[static_cast<std::size_t>(columns[step][i])] / courses;
-            const DepartureRange& range_here = data.departures[static_cast<std::size_t>(s)];
-            for (Index k = 0; k < emitting; ++k) {
-              double all = 0, still_there = 0;
-              for (Id d = range_here.earliest; d <= range_here.latest; ++d) {
-                all += parameters_.departures(k, d - 1);
-                if (d > period) still_there += parameters_.departures(k, d - 1);
-              }
-              if (all > 0)
-                mixed[static_cast<Index>(i)] += weights[k] * given(k, static_cast<Index>(i)) * still_there / all;
+          const DepartureRange& allowed = data.departures[static_cast<std::size_t>(s)];
+          double all = 0, later = 0;
+          for (Id d = allowed.earliest; d <= allowed.latest; ++d) {
+            all += parameters_.departures(k, d - 1);
+            if (d > period) later += parameters_.departures(k, d - 1);
+          }
+          there = all > 0 ? later / all : 0;
+        }
+        sum += weights[k] * given(k, static_cast<Index>(i)) * there;
+      }
+      result.value(s, columns[step][i]) = sum;
+    }
+  };
+  for (std::size_t p = 0; p < data.pools.size(); ++p) {
+    const RowPool& pool = data.pools[p];
+    const StepRows blank = one_unknown_row(pool.rows.bit_count());
+    for (const PatternGroup& group : group_by_pattern(pool, data.student_count())) {
+      const bool silent = group.pattern < 0;
+      const std::unique_ptr<GivenPattern> given =
+          parameters_.emissions[p]->given(silent ? blank.unknown(1) : pool.rows.unknown(group.pattern));
+      for (std::size_t place = 0; place < pool.row_of.size(); ++place) {
+        const auto step = static_cast<std::size_t>(layout_.pools[p][place]);
+        if (local[step].empty()) continue;
+        const auto asked_here = static_cast<Index>(local[step].size());
+        if (silent) {
+          RowMatrix answer(emitting, asked_here);
+          given->marginals({}, local[step], answer);
+          for (const std::int64_t at : group.silent) {
+            if (at / data.student_count() == static_cast<std::int64_t>(place))
+              mix(at % data.student_count(), step, answer);
+          }
+          continue;
+        }
+        compute.for_blocks(static_cast<std::int64_t>(group.rows.size()), 32, [&](Range range) {
+          RowMatrix answer(emitting, asked_here);
+          for (std::int64_t i = range.first; i < range.last; ++i) {
+            const std::int64_t row = group.rows[static_cast<std::size_t>(i)];
+            given->marginals(pool.rows.taken(row), local[step], answer);
+            for (const std::int64_t at : pool.occurrences_of(row)) {
+              if (at / data.student_count() == static_cast<std::int64_t>(place))
+                mix(at % data.student_count(), step, answer);
             }
           }
-        }
-        for (std::size_t i = 0; i < local[step].size(); ++i)
-          result.value(s, columns[step][i]) = mixed[static_cast<Index>(i)];
+        });
       }
     }
-  });
+  }
   return result;
 }
 
@@ -259,60 +314,79 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
                                     const Compute& compute) const {
   check_evidence(evidence);
   const Id courses = schema().course_count(), periods = schema().period_count();
-  const Id bits_of_step = parameters_.emissions.front()->bit_count();
   const ChainEvidence data(evidence, layout_);
-  const std::vector<RowMatrix> scores =
+  const std::vector<RowScores> scores =
       score_pools(parameters_, data, parameters_.emissions.front()->training_kind(), compute);
-  const StepRows blank_rows = one_unknown_row(bits_of_step);  // for steps of which nothing is known
-  const Index emitting = parameters_.emitting_states();
-  std::vector<std::vector<Id>> drawn(static_cast<std::size_t>(data.student_count()));
-  std::vector<std::vector<std::uint8_t>> gone(static_cast<std::size_t>(data.student_count()));
-  compute.for_blocks(data.student_count(), 64, [&](Range range) {
+  const Id emitting = parameters_.emitting_states();
+  const auto students = static_cast<std::size_t>(data.student_count());
+  std::vector<std::vector<Id>> path(students);
+  std::vector<Id> departure(students, periods);  // first period the student is gone
+  compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
     RowMatrix emissions(layout_.step_count(), state_count());
-    std::vector<Id> taken;
     for (std::int64_t s = range.first; s < range.last; ++s) {
-      RandomStream draws = stream.child(static_cast<std::uint64_t>(s));
+      RandomStream draws = stream.child(static_cast<std::uint64_t>(s)).child("path");
       student_emissions(parameters_, data, scores, s, emissions);
-      const std::vector<Id> path = sample_path(parameters_.prior, emissions, draws);
-      std::vector<Id>& bits = drawn[static_cast<std::size_t>(s)];
-      std::vector<std::uint8_t>& left = gone[static_cast<std::size_t>(s)];
-      left.assign(static_cast<std::size_t>(periods), 0);
+      const auto at = static_cast<std::size_t>(s);
+      path[at] = sample_path(parameters_.prior, emissions, draws);
       for (Id step = 0; step < layout_.step_count(); ++step) {
-        const PeriodRange& range_of_step = layout_.steps[static_cast<std::size_t>(step)];
-        const Id state = path[static_cast<std::size_t>(step)];
-        if (state >= emitting) {
-          left[static_cast<std::size_t>(range_of_step.first)] = 1;
-          continue;
-        }
-        const auto pool = static_cast<std::size_t>(layout_.pool_of[static_cast<std::size_t>(step)]);
-        const std::int32_t row = data.row(s, step);
-        const StepRows& rows = row < 0 ? blank_rows : data.pools[pool].rows;
-        parameters_.emissions[pool]->complete(rows, std::max(row, 0), state, draws, taken);
-        for (const Id bit : taken)
-          bits.push_back(bit + range_of_step.first * courses);
+        if (path[at][static_cast<std::size_t>(step)] >= emitting)
+          departure[at] = std::min(departure[at], layout_.steps[static_cast<std::size_t>(step)].first);
       }
       if (parameters_.departures.size() > 0) {
-        const DepartureRange& allowed = data.departures[static_cast<std::size_t>(s)];
+        const DepartureRange& allowed = data.departures[at];
         std::vector<double> weights;
         for (Id d = allowed.earliest; d <= allowed.latest; ++d)
-          weights.push_back(parameters_.departures(path[0], d - 1));
-        const Id departure = allowed.earliest + static_cast<Id>(draws.categorical(weights));
-        for (Id t = departure; t < periods; ++t)
-          left[static_cast<std::size_t>(t)] = 1;
-        std::erase_if(bits, [&](Id bit) { return bit / courses >= departure; });
+          weights.push_back(parameters_.departures(path[at][0], d - 1));
+        departure[at] = allowed.earliest + static_cast<Id>(draws.categorical(weights));
       }
     }
   });
+  std::vector<std::vector<std::vector<Id>>> bits(layout_.steps.size(),
+                                                 std::vector<std::vector<Id>>(students));  // by step, student
+  for (std::size_t p = 0; p < data.pools.size(); ++p) {
+    const RowPool& pool = data.pools[p];
+    const StepRows blank = one_unknown_row(pool.rows.bit_count());
+    const auto draw = [&](const GivenPattern& given, std::span<const Id> taken, std::int64_t at) {
+      const auto s = static_cast<std::size_t>(at % data.student_count());
+      const auto step = static_cast<std::size_t>(layout_.pools[p][static_cast<std::size_t>(at / data.student_count())]);
+      const Id state = path[s][step];
+      if (state >= emitting) return;
+      RandomStream draws = stream.child(s).child(step);
+      given.complete(taken, state, draws, bits[step][s]);
+    };
+    for (const PatternGroup& group : group_by_pattern(pool, data.student_count())) {
+      const bool silent = group.pattern < 0;
+      const std::unique_ptr<GivenPattern> given =
+          parameters_.emissions[p]->given(silent ? blank.unknown(1) : pool.rows.unknown(group.pattern));
+      const auto items = static_cast<std::int64_t>(silent ? group.silent.size() : group.rows.size());
+      compute.for_blocks(items, 32, [&](Range range) {
+        for (std::int64_t i = range.first; i < range.last; ++i) {
+          if (silent) {
+            draw(*given, {}, group.silent[static_cast<std::size_t>(i)]);
+            continue;
+          }
+          const std::int64_t row = group.rows[static_cast<std::size_t>(i)];
+          for (const std::int64_t at : pool.occurrences_of(row))
+            draw(*given, pool.rows.taken(row), at);
+        }
+      });
+    }
+  }
   BinaryMatrixBuilder taken(schema().bit_count()), exceptions(schema().bit_count());
   std::vector<PeriodKnowledge> knowledge;
-  for (std::size_t s = 0; s < drawn.size(); ++s) {
-    std::size_t next = 0;
-    for (Id t = 0; t < periods; ++t) {
-      knowledge.push_back(gone[s][static_cast<std::size_t>(t)] != 0 ? PeriodKnowledge::left : PeriodKnowledge::closed);
-      for (; next < drawn[s].size() && drawn[s][next] < (t + 1) * courses; ++next)
-        taken.add(drawn[s][next]);
-      taken.finish_row();
-      exceptions.finish_row();
+  for (std::size_t s = 0; s < students; ++s) {
+    for (std::size_t step = 0; step < layout_.steps.size(); ++step) {
+      const PeriodRange& range = layout_.steps[step];
+      for (Id t = range.first; t < range.last; ++t) {
+        const bool gone = t >= departure[s];
+        knowledge.push_back(gone ? PeriodKnowledge::left : PeriodKnowledge::closed);
+        for (const Id bit : bits[step][s]) {
+          const bool here = bit >= (t - range.first) * courses && bit < (t - range.first + 1) * courses;
+          if (here && !gone) taken.add(bit + range.first * courses);
+        }
+        taken.finish_row();
+        exceptions.finish_row();
+      }
     }
   }
   return {periods,

@@ -29,12 +29,12 @@ struct ChainIdentity {
   Schema schema;
 };
 
-/// log p(row | state) of every row of every pool: rows by states.
-std::vector<RowMatrix> score_pools(const ChainParameters& parameters, const ChainEvidence& evidence,
+/// log p(row | state) of every row of every pool.
+std::vector<RowScores> score_pools(const ChainParameters& parameters, const ChainEvidence& evidence,
                                    LikelihoodKind kind, const Compute& compute);
 /// One student's log-emissions, steps by states; departures included.
 void student_emissions(const ChainParameters& parameters, const ChainEvidence& evidence,
-                       const std::vector<RowMatrix>& scores, std::int64_t student, RowMatrix& out);
+                       const std::vector<RowScores>& scores, std::int64_t student, RowMatrix& out);
 /// log p(departure within the range | state), one a state; zeros where the model knows no departures.
 Vector log_departure(const Matrix& departures, const DepartureRange& range);
 
@@ -75,6 +75,8 @@ class HiddenChain : public Model, public HiddenStates {
 
  private:
   void check_evidence(const EvidenceBatch& evidence) const;
+  /// p(state | evidence), students by (step, state).
+  RowMatrix posterior_of(const ChainEvidence& data, const Compute& compute) const;
 
   ChainIdentity identity_;
   ChainParameters parameters_;

@@ -20,7 +20,8 @@ std::vector<StateProfile> profile_states(const Model& model, std::size_t count, 
     for (Id t = periods.first; t < periods.last; ++t) {
       const RowMatrix probability = states->course_probabilities(t);
       const double present = share.head(emitting).sum();
-      const Vector average = present > 0 ? Vector(probability * share.head(emitting) / present) : Vector(Vector::Zero(courses));
+      const Vector average =
+          present > 0 ? Vector(probability * share.head(emitting) / present) : Vector(Vector::Zero(courses));
       for (Id c = 0; c < courses; ++c) {
         for (Id k = 0; k < emitting; ++k) {
           const double p = probability(c, k);

@@ -18,10 +18,10 @@ struct StateCourse {
 struct StateProfile {
   Id step = 0;
   Id state = 0;
-  std::string name;   // "2:3": step 2, state 3 (from 1); "left"
-  double share = 0;   // of students
-  std::vector<StateCourse> likely;    // highest probability first
-  std::vector<StateCourse> marking;   // highest lift first, of those with probability enough to matter
+  std::string name;                  // "2:3": step 2, state 3 (from 1); "left"
+  double share = 0;                  // of students
+  std::vector<StateCourse> likely;   // highest probability first
+  std::vector<StateCourse> marking;  // highest lift first, of those with probability enough to matter
 };
 
 /// `count` courses of each list. Courses under `least_probability` mark nothing.

@@ -10,10 +10,20 @@
 namespace desirepath::inline reports {
 
 Table selection_table(const Selection& selection) {
-  Table table({{"states"}, {"parameters"}, {"log_likelihood", 1}, {"bic", 1}, {"aic", 1}, {"icl", 1}, {"held_out", 4}, {"standard_error", 4}, {"iterations"}, {"converged"}});
+  Table table({{"states"},
+               {"parameters"},
+               {"log_likelihood", 1},
+               {"bic", 1},
+               {"aic", 1},
+               {"icl", 1},
+               {"held_out", 4},
+               {"standard_error", 4},
+               {"iterations"},
+               {"converged"}});
   for (const SelectionRow& row : selection.rows) {
-    table.add_row({std::int64_t{row.states}, row.parameters, row.log_likelihood, row.bic, row.aic, row.icl, row.held_out, row.held_out_error,
-                   std::int64_t{row.iterations}, std::string(row.converged ? "yes" : "no")});
+    table.add_row({std::int64_t{row.states}, row.parameters, row.log_likelihood, row.bic, row.aic, row.icl,
+                   row.held_out, row.held_out_error, std::int64_t{row.iterations},
+                   std::string(row.converged ? "yes" : "no")});
   }
   return table;
 }
@@ -27,10 +37,11 @@ Figure selection_figure(const Selection& selection, const std::string& model) {
     std::string colour;
     bool larger_is_better;
   };
-  std::vector<Panel> panels = {{"held-out log-likelihood per student", {}, {}, selection.best_held_out, series_colour(0), true},
-                               {"BIC", {}, {}, selection.best_bic, series_colour(5), false},
-                               {"AIC", {}, {}, selection.best_aic, series_colour(2), false},
-                               {"ICL", {}, {}, selection.best_icl, series_colour(3), false}};
+  std::vector<Panel> panels = {
+      {"held-out log-likelihood per student", {}, {}, selection.best_held_out, series_colour(0), true},
+      {"BIC", {}, {}, selection.best_bic, series_colour(5), false},
+      {"AIC", {}, {}, selection.best_aic, series_colour(2), false},
+      {"ICL", {}, {}, selection.best_icl, series_colour(3), false}};
   for (const SelectionRow& row : selection.rows) {
     panels[0].values.push_back(row.held_out);
     panels[0].errors.push_back(row.held_out_error);
@@ -38,21 +49,25 @@ Figure selection_figure(const Selection& selection, const std::string& model) {
     panels[2].values.push_back(row.aic);
     panels[3].values.push_back(row.icl);
   }
-  const std::string finding = concat("Held-out likelihood is best with ", selection.best_held_out, " states, BIC with ", selection.best_bic, ", ICL with ",
-                                     selection.best_icl, ", AIC with ", selection.best_aic, ".");
+  const std::string finding =
+      concat("Held-out likelihood is best with ", selection.best_held_out, " states, BIC with ", selection.best_bic,
+             ", ICL with ", selection.best_icl, ", AIC with ", selection.best_aic, ".");
   const std::string title = concat("How many states: ", model);
-  constexpr double width = 760, height = 440, left = 70, panel_width = 300, panel_height = 150, gap_x = 70, gap_y = 60, top = 28;
+  constexpr double width = 760, height = 440, left = 70, panel_width = 300, panel_height = 150, gap_x = 70, gap_y = 60,
+                   top = 28;
   Svg svg(width, height, title, finding);
   for (std::size_t p = 0; p < panels.size(); ++p) {
     const Panel& panel = panels[p];
-    const double x0 = left + static_cast<double>(p % 2) * (panel_width + gap_x), y0 = top + static_cast<double>(p / 2) * (panel_height + gap_y);
+    const double x0 = left + static_cast<double>(p % 2) * (panel_width + gap_x),
+                 y0 = top + static_cast<double>(p / 2) * (panel_height + gap_y);
     auto [low, high] = std::ranges::minmax(panel.values);
     for (std::size_t i = 0; i < panel.errors.size(); ++i) {
       low = std::min(low, panel.values[i] - panel.errors[i]);
       high = std::max(high, panel.values[i] + panel.errors[i]);
     }
     if (high - low < 1e-12) high = low + 1;
-    const double first = selection.rows.front().states, last = std::max<double>(first + 1, selection.rows.back().states);
+    const double first = selection.rows.front().states,
+                 last = std::max<double>(first + 1, selection.rows.back().states);
     const auto x = [&](double k) { return x0 + panel_width * (k - first) / (last - first); };
     const auto y = [&](double v) { return y0 + panel_height * (high - v) / (high - low); };
     svg.text({x0, y0 - 10}, panel.title, {13, "start", "#222222", true});
@@ -60,28 +75,38 @@ Figure selection_figure(const Selection& selection, const std::string& model) {
     for (const double value : {low, (low + high) / 2, high}) {
       svg.line({x0, y(value)}, {x0 + panel_width, y(value)}, "#E3E3E3");
       const bool large = std::max(std::abs(low), std::abs(high)) >= 10'000;
-      svg.text({x0 - 6, y(value) + 4}, large ? short_number(std::round(value)) : fixed(value, high - low < 1 ? 3 : 1), {11, "end", "#555555"});
+      svg.text({x0 - 6, y(value) + 4}, large ? short_number(std::round(value)) : fixed(value, high - low < 1 ? 3 : 1),
+               {11, "end", "#555555"});
     }
     std::vector<Point> curve;
     for (std::size_t i = 0; i < panel.values.size(); ++i) {
       const double at = x(selection.rows[i].states);
       curve.push_back({at, y(panel.values[i])});
-      if (!panel.errors.empty()) svg.line({at, y(panel.values[i] - panel.errors[i])}, {at, y(panel.values[i] + panel.errors[i])}, panel.colour, 1.2);
+      if (!panel.errors.empty())
+        svg.line({at, y(panel.values[i] - panel.errors[i])}, {at, y(panel.values[i] + panel.errors[i])}, panel.colour,
+                 1.2);
     }
     svg.polyline(curve, panel.colour, 2.2);
     for (std::size_t i = 0; i < panel.values.size(); ++i) {
       const bool best = selection.rows[i].states == panel.best;
-      svg.raw(concat("<circle cx=\"", fixed(curve[i].x, 1), "\" cy=\"", fixed(curve[i].y, 1), "\" r=\"", best ? 5 : 2.5, "\" fill=\"", best ? "#FFFFFF" : panel.colour,
-                     "\" stroke=\"", panel.colour, "\" stroke-width=\"", best ? 2.5 : 0, "\"><title>", selection.rows[i].states, " states: ", shortest(panel.values[i]), "</title></circle>\n"));
-      if (best) svg.text({curve[i].x, curve[i].y + (panel.larger_is_better ? -10 : 18)}, concat("K = ", panel.best), {11, "middle", "#222222"});
+      svg.raw(concat("<circle cx=\"", fixed(curve[i].x, 1), "\" cy=\"", fixed(curve[i].y, 1), "\" r=\"", best ? 5 : 2.5,
+                     "\" fill=\"", best ? "#FFFFFF" : panel.colour, "\" stroke=\"", panel.colour, "\" stroke-width=\"",
+                     best ? 2.5 : 0, "\"><title>", selection.rows[i].states, " states: ", shortest(panel.values[i]),
+                     "</title></circle>\n"));
+      if (best)
+        svg.text({curve[i].x, curve[i].y + (panel.larger_is_better ? -10 : 18)}, concat("K = ", panel.best),
+                 {11, "middle", "#222222"});
     }
     const std::size_t every = std::max<std::size_t>(1, (selection.rows.size() + 7) / 8);
     for (std::size_t i = 0; i < selection.rows.size(); i += every) {
-      svg.text({x(selection.rows[i].states), y0 + panel_height + 16}, std::to_string(selection.rows[i].states), {11, "middle", "#555555"});
+      svg.text({x(selection.rows[i].states), y0 + panel_height + 16}, std::to_string(selection.rows[i].states),
+               {11, "middle", "#555555"});
     }
   }
-  const std::string basis = concat("n = ", with_separators(selection.training_students), " students to train, ", with_separators(selection.validation_students),
-                                   " held out; bars are one standard error; likelihoods are of kind ", name_of(selection.kind));
+  const std::string basis =
+      concat("n = ", with_separators(selection.training_students), " students to train, ",
+             with_separators(selection.validation_students),
+             " held out; bars are one standard error; likelihoods are of kind ", name_of(selection.kind));
   return {"select", title, finding, basis, svg.finish(), selection_table(selection)};
 }
 

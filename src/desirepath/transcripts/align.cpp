@@ -8,8 +8,10 @@ namespace desirepath::inline transcripts {
 Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unseen) {
   const Schema& own = cohort.schema();
   std::vector<std::string> names, own_names;
-  for (const Course& course : schema.courses()) names.push_back(course.name);
-  for (const Course& course : own.courses()) own_names.push_back(course.name);
+  for (const Course& course : schema.courses())
+    names.push_back(course.name);
+  for (const Course& course : own.courses())
+    own_names.push_back(course.name);
   Aligned aligned{cohort, 0, 0};
   if (names == own_names && schema.periods() == own.periods()) {
     CohortParts parts = cohort.parts();
@@ -23,7 +25,8 @@ Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unsee
     course_number.push_back(found.value_or(-1));
   }
   std::vector<std::int64_t> takers(course_number.size(), 0);
-  for (const Id bit : cohort.enrollments().columns()) ++takers[static_cast<std::size_t>(own.course_of(bit))];
+  for (const Id bit : cohort.enrollments().columns())
+    ++takers[static_cast<std::size_t>(own.course_of(bit))];
   for (std::size_t c = 0; c < course_number.size(); ++c) {
     if (course_number[c] >= 0 || takers[c] == 0) continue;
     if (unseen == UnseenCourses::refuse) {
@@ -37,7 +40,8 @@ Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unsee
     aligned.ignored_enrollments += takers[c];
   }
   std::vector<Id> own_period(static_cast<std::size_t>(schema.period_count()), -1);
-  for (Id t = 0; t < own.period_count(); ++t) own_period[static_cast<std::size_t>(schema.require_period(own.period(t)))] = t;
+  for (Id t = 0; t < own.period_count(); ++t)
+    own_period[static_cast<std::size_t>(schema.require_period(own.period(t)))] = t;
 
   CohortParts parts;
   parts.schema = schema;

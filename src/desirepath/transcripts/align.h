@@ -13,8 +13,9 @@ struct Aligned {
   std::int64_t ignored_courses = 0;
 };
 
-/// Courses of the schema that the cohort lacks are not taken; periods it lacks are unknown. Courses the schema lacks are
-/// an InputError that names the first and the nearest known one, or ignored and counted; periods it lacks are an error.
+/// Courses of the schema that the cohort lacks are not taken; periods it lacks are unknown. Courses the schema lacks
+/// are an InputError that names the first and the nearest known one, or ignored and counted; periods it lacks are an
+/// error.
 Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unseen);
 
 }  // namespace desirepath::inline transcripts
