@@ -57,6 +57,7 @@ class Solver {
       ep_.converged = std::max(moved, resized) < tolerance;
     }
     ep_.log_probability = std::min(0.0, log_evidence());
+    ep_.correction = correction();
     return std::move(ep_);
   }
 
@@ -119,6 +120,32 @@ class Solver {
       const double spread = 1 + precision * cavity.variance;
       total += log_normal_cdf(cavity.argument) + 0.5 * std::log(spread) -
                (shift * shift * cavity.variance + (2 * shift - precision * cavity.mean) * cavity.mean) / (2 * spread);
+    }
+    return total;
+  }
+
+  /// Sum over pairs of courses of c_m c_n V_mn^l / l!, l = 3 and half of 4, c the cumulants over the variances to the
+  /// l (see FactorEp::correction).
+  double correction() const {
+    const Index size = offset_.size();
+    Vector third(size), fourth(size);
+    for (Index j = 0; j < size; ++j) {
+      const double variance = ep_.covariance(j, j);
+      const Cavity cavity =
+          cavity_of(sign_[j], offset_[j], variance, ep_.mean[j], ep_.site_precision[j], ep_.site_shift[j]);
+      const double u = cavity.argument;
+      const double r = inverse_mills_ratio(u);
+      const double slope = -r * (u + r);
+      const double g = (u + r) * (u + 2 * r) - 1;
+      const double scale = sign_[j] * std::sqrt(cavity.variance) / variance;
+      third[j] = std::pow(scale, 3) * r * g;
+      fourth[j] = std::pow(scale, 4) * (slope * g + r * (2 * u + 3 * r + slope * (3 * u + 4 * r)));
+    }
+    double total = 0;
+    for (Index j = 1; j < size; ++j) {
+      const auto v = ep_.covariance.col(j).head(j).array();
+      total += third[j] / 6 * (third.head(j).array() * v.cube()).sum() +
+               fourth[j] / 48 * (fourth.head(j).array() * v.square().square()).sum();
     }
     return total;
   }

@@ -237,6 +237,9 @@ OrthantEstimate estimate_orthant(const OrthantProblem& problem, const OrthantOpt
     estimate.samples = sampling.samples;
     estimate.scrambles = sampling.scrambles;
   }
+  if (estimate.standard_error && *estimate.standard_error > 0.5 && estimate.log_probability > -infinity) {
+    estimate.note = "the scrambles disagree: a few samples hold nearly all the weight, the true value is likely larger";
+  }
   if (estimate.log_probability > 0) {
     estimate.note = concat("the estimate ", estimate.log_probability, " was above 0 and is clamped there");
     if (estimate.standard_error) {

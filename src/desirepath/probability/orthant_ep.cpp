@@ -1,4 +1,5 @@
-// Expectation propagation, on the factors where there are few, else on the courses.
+// Expectation propagation with its correction by third and fourth cumulants, on the factors where there are few, else
+// on the courses.
 #include "desirepath/probability/factor_ep.h"
 #include "desirepath/probability/gaussian_ep.h"
 #include "desirepath/probability/orthant_estimators.h"
@@ -14,11 +15,11 @@ OrthantEstimate estimate_by_ep(const OrthantProblem& problem) {
     FactorEp ep(factors);
     const std::vector<Id> taken = courses_taken(problem);
     const FactorPosterior& posterior = ep.solve({taken});
-    estimate.log_probability = posterior.log_probability;
+    estimate.log_probability = posterior.log_probability + ep.correction();
     converged = posterior.converged;
   } else {
     const GaussianEp ep = gaussian_ep(problem);
-    estimate.log_probability = ep.log_probability;
+    estimate.log_probability = ep.log_probability + ep.correction;
     converged = ep.converged;
   }
   if (!converged) estimate.note = "expectation propagation did not converge; its last iterate is given";

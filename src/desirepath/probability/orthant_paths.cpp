@@ -208,55 +208,41 @@ std::vector<double> path_log_means(const PathPlan& plan, std::int64_t paths, int
   return log_means;
 }
 
-PathMoments path_moments(const PathPlan& plan, double log_reference, std::int64_t paths, int scrambles,
-                         const RandomStream& stream, const ParallelFor& parallel_for) {
+std::vector<PathSums> path_sums(const PathPlan& plan, const PathAverages& averages, double log_reference,
+                                std::int64_t paths, int scrambles, const RandomStream& stream,
+                                const ParallelFor& parallel_for) {
   const Index size = plan.size();
   const std::vector<QuasiRandomPoints> points = scrambled_points(size, paths, scrambles, stream, parallel_for);
-  struct Sums {
-    double weight = 0;
-    Vector first;
-    Matrix second;  // lower triangle
-  };
-  std::vector<Sums> sums(static_cast<std::size_t>(scrambles));
+  std::vector<PathSums> sums(static_cast<std::size_t>(scrambles));
+  // A scramble is one piece: its second moments are as large as the covariance.
   parallel_for(scrambles, [&](std::int64_t scramble) {
     const QuasiRandomPoints& own = points[static_cast<std::size_t>(scramble)];
-    Sums mine{0, Vector::Zero(size), Matrix::Zero(size, size)};
+    PathSums mine{0, Vector::Zero(averages.value_count), {}};
+    if (averages.second_moments) mine.second = Matrix::Zero(size, size);
     PathBlock block(plan);
-    Matrix weighted(size, path_block);
+    Vector weights(path_block);
+    RowMatrix values(averages.value_count, path_block);
     for (std::int64_t first = 0; first < paths; first += path_block) {
       const auto count = static_cast<std::size_t>(std::min<std::int64_t>(path_block, paths - first));
       block.draw(0, true, [&](Index place, std::span<double> u) {
         std::fill(u.begin(), u.end(), 0.5);
         own.uniform(place, first, u.first(count));
       });
-      weighted.setZero();
-      for (std::size_t p = 0; p < count; ++p) {
-        const double weight = std::exp(block.log_weights()[p] - log_reference);
-        mine.weight += weight;
-        const auto column = static_cast<Index>(p);
-        for (Index place = 0; place < size; ++place) {
-          const double z = block.z(place)[p];
-          mine.first[place] += weight * z;
-          weighted(place, column) = std::sqrt(weight) * z;
-        }
+      weights.setZero();
+      for (std::size_t p = 0; p < count; ++p)
+        weights[static_cast<Index>(p)] = std::exp(block.log_weights()[p] - log_reference);
+      mine.weight += weights.sum();
+      const Eigen::Map<const RowMatrix> z(block.z(0).data(), size, path_block);
+      averages.function(z, values);
+      mine.values += values * weights;
+      if (averages.second_moments) {
+        const Matrix weighted = z * weights.cwiseSqrt().asDiagonal();
+        mine.second.selfadjointView<Eigen::Lower>().rankUpdate(weighted);
       }
-      mine.second.selfadjointView<Eigen::Lower>().rankUpdate(weighted);
     }
     sums[static_cast<std::size_t>(scramble)] = std::move(mine);
   });
-  PathMoments moments{{}, Vector::Zero(size), Matrix::Zero(size, size)};
-  double weight = 0;
-  for (const Sums& one : sums) {
-    moments.log_means.push_back(std::log(one.weight / static_cast<double>(paths)) + log_reference);
-    weight += one.weight;
-    moments.mean += one.first;
-    moments.second += one.second;
-  }
-  if (!(weight > 0)) throw NumericalError("orthant moments: every path has weight zero");
-  moments.mean /= weight;
-  moments.second /= weight;
-  moments.second.triangularView<Eigen::StrictlyUpper>() = moments.second.transpose();
-  return moments;
+  return sums;
 }
 
 }  // namespace desirepath::inline probability

@@ -73,10 +73,18 @@ inline Pack square_root(const Pack& value) {
 }
 
 inline bool any(const PackMask& mask) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi64_mask(__builtin_bit_cast(__m512i, mask), __builtin_bit_cast(__m512i, mask)) != 0;
+#elif defined(__AVX__)
+  return _mm256_movemask_pd(__builtin_bit_cast(Pack, mask)) != 0;
+#elif defined(__SSE2__)
+  return _mm_movemask_pd(__builtin_bit_cast(Pack, mask)) != 0;
+#else
   std::int64_t all = 0;
   for (int lane = 0; lane < pack_width; ++lane)
     all |= mask[lane];
   return all != 0;
+#endif
 }
 
 /// Sum over the lanes, first to last.

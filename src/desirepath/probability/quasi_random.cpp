@@ -16,6 +16,7 @@ namespace {
 
 using SobolTable = boost::random::default_sobol_table;
 constexpr int max_columns = 32;
+constexpr std::size_t run_length = 64;  // points made together
 
 /// Direction numbers of one dimension, first binary digit in the highest bit (Bratley and Fox, section 2).
 std::array<std::uint64_t, max_columns> direction_numbers(Index dimension, int column_count) {
@@ -77,9 +78,9 @@ std::vector<std::uint64_t> first_primes(std::size_t count) {
   return primes;
 }
 
-/// 52 leading bits as a double strictly inside (0, 1).
+/// 52 leading bits as a double strictly inside (0, 1): mantissa of a number in [1, 2), less 1, plus half a unit.
 double to_unit(std::uint64_t bits) {
-  return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
+  return std::bit_cast<double>((bits >> 12) | 0x3ff0000000000000ULL) - (1 - 0x1p-53);
 }
 
 }  // namespace
@@ -123,15 +124,24 @@ void QuasiRandomPoints::uniform(Index dimension, std::int64_t first, std::span<d
     }
     return;
   }
-  // In the order of Gray's code: each point differs from the one before by one direction number.
   const std::uint64_t* columns = columns_.data() + row * static_cast<std::size_t>(column_count_);
-  std::uint64_t bits = shift_[row];
-  for (std::uint64_t gray = number ^ (number >> 1); gray != 0; gray &= gray - 1)
-    bits ^= columns[std::countr_zero(gray)];
-  for (double& coordinate : coordinates) {
-    coordinate = to_unit(bits);
-    const int changed = std::countr_zero(++number);
-    if (changed < column_count_) bits ^= columns[changed];
+  std::size_t done = 0;
+  while (done < coordinates.size()) {
+    // As many points as share the higher bits of their number: the first by all its bits, the others by doubling.
+    std::array<std::uint64_t, run_length> bits;
+    const std::uint64_t begin = number % run_length;
+    const std::size_t count = std::min(coordinates.size() - done, static_cast<std::size_t>(run_length - begin));
+    bits[0] = shift_[row];
+    for (std::uint64_t left = number - begin; left != 0; left &= left - 1)
+      bits[0] ^= columns[std::countr_zero(left)];
+    for (std::size_t half = 1, column = 0; half < begin + count; half *= 2, ++column) {
+      for (std::size_t i = 0; i < half; ++i)
+        bits[half + i] = bits[i] ^ columns[column];
+    }
+    for (std::size_t i = 0; i < count; ++i)
+      coordinates[done + i] = to_unit(bits[begin + i]);
+    done += count;
+    number += count;
   }
 }
 
