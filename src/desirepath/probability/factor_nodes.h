@@ -21,8 +21,10 @@ struct NodeSet {
   Vector log_weights;  // of weights that sum to one
 };
 
-/// One scramble of quasi-random normal points, equally weighted.
-NodeSet prior_nodes(Index factor_count, std::int64_t node_count, const RandomStream& stream);
+/// One scramble of quasi-random normal points, spread wider than the prior by this factor and weighted back: students
+/// out in the tail then find nodes too. Measured (q = 2 to 4, 400 courses), a spread of 1.5 has a third to a tenth of
+/// the error that the prior's own points (1) have.
+NodeSet prior_nodes(Index factor_count, std::int64_t node_count, const RandomStream& stream, double spread = 1.5);
 
 /// Sums over students of posterior weights on the nodes: all that the gradient, and a step of EM, need to know.
 struct NodeCounts {

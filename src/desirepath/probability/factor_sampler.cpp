@@ -55,27 +55,45 @@ struct FactorSampler::Target {
   double log_scale = 0;  // log of |L| and of the number of points
 };
 
+/// Over the points of a scramble.
+struct FactorSampler::Sums {
+  LogWeightSum weights;
+  double controls = 0;
+};
+
 /// Working memory for a block of points.
 class FactorSampler::Block {
  public:
   explicit Block(Index factor_count)
       : factor_count_(factor_count),
         z_(static_cast<std::size_t>(factor_count * block_points)),
-        log_weights_(block_points) {}
+        log_weights_(block_points),
+        controls_(block_points) {}
 
-  /// Points first .. first + count - 1 of a scramble and their weights: log of prior times likelihood over the
-  /// proposal's density and the number of points.
-  void draw(const Target& target, const QuasiRandomPoints& points, std::int64_t first, std::int64_t count) {
-    for (Index k = 0; k < factor_count_; ++k) {
-      points.normal(k, first, {factor(k), static_cast<std::size_t>(count)});
-      std::fill(factor(k) + count, factor(k) + block_points, 0.0);
+  /// Points first .. first + count - 1, all scrambles counted through, and their weights: log of prior times likelihood
+  /// over the proposal's density and the number of points in a scramble.
+  void draw(const Target& target, const std::vector<QuasiRandomPoints>& scrambles, std::int64_t first,
+            std::int64_t count) {
+    const std::int64_t each = scrambles.front().point_count();
+    for (std::int64_t done = 0; done < count;) {
+      const std::int64_t scramble = (first + done) / each;
+      const std::int64_t begin = (first + done) % each;
+      const std::int64_t part = std::min(count - done, each - begin);
+      for (Index k = 0; k < factor_count_; ++k)
+        scrambles[static_cast<std::size_t>(scramble)].normal(k, begin,
+                                                             {factor(k) + done, static_cast<std::size_t>(part)});
+      done += part;
     }
+    for (Index k = 0; k < factor_count_; ++k)
+      std::fill(factor(k) + count, factor(k) + block_points, 0.0);
     place(target);
     add_log_likelihood(target);
   }
 
   double* factor(Index k) { return z_.data() + k * block_points; }
   double log_weight(std::int64_t point) const { return log_weights_[static_cast<std::size_t>(point)]; }
+  /// The proposal's density without its heavy tails over that with them: of mean one, and close to the weight over P.
+  double control(std::int64_t point) const { return controls_[static_cast<std::size_t>(point)]; }
 
  private:
   void place(const Target& target);
@@ -84,6 +102,7 @@ class FactorSampler::Block {
   Index factor_count_;
   std::vector<double> z_;  // factors by points
   std::vector<double> log_weights_;
+  std::vector<double> controls_;
 };
 
 /// From standard normal coordinates to the point, in place; starts its weight with prior over proposal.
@@ -93,11 +112,15 @@ void FactorSampler::Block::place(const Target& target) {
     Pack standard = broadcast(0);  // |e|^2
     Pack length = broadcast(0);    // |z|^2
     Pack derivative = broadcast(1);
+    Pack heavy = broadcast(0);  // |t|^2, t the coordinates with heavy tails before they are stretched
+    Pack heavy_derivative = broadcast(1);
     Pack reflected = broadcast(0);
     for (Index k = 0; k < factor_count_; ++k) {
       const Pack e = load(factor(k) + p);
       standard += e * e;
       Reshaped y = reshape(e, target.heaviness);
+      heavy += y.value * y.value;
+      heavy_derivative *= y.derivative;
       if (k == 0) y = stretch(y, target.stretching);
       derivative *= y.derivative;
       reflected += target.mirror[k] * y.value;
@@ -115,6 +138,8 @@ void FactorSampler::Block::place(const Target& target) {
       store(factor(k) + p, point);
     }
     store(log_weights_.data() + p, 0.5 * (standard - length) + logarithm(derivative) - target.log_scale);
+    const Pack thinning = larger(0.5 * (standard - heavy), broadcast(-700));
+    store(controls_.data() + p, exponential(thinning, broadcast(0)) * heavy_derivative);
   }
 }
 
@@ -218,12 +243,23 @@ FactorSampler::Target FactorSampler::target_of(const KnownSigns& signs, const Fa
   return target;
 }
 
-FactorEstimate FactorSampler::estimate_of(const std::vector<LogWeightSum>& by_scramble) const {
-  std::vector<double> log_means;
+FactorEstimate FactorSampler::estimate_of(const std::vector<Sums>& by_scramble, double log_approximation) const {
   LogWeightSum total;
-  for (const LogWeightSum& sum : by_scramble) {
-    log_means.push_back(sum.log_sum());  // the weights are already divided by the number of points
-    total.add(sum);
+  for (const Sums& sums : by_scramble)
+    total.add(sums.weights);
+  const double plain = total.log_sum() - std::log(static_cast<double>(by_scramble.size()));
+  // The control has mean one and varies as the weight over P does: P^ (its mean - 1) is taken off, P^ the
+  // approximation.
+  const bool controlled = std::abs(plain - log_approximation) < 0.5;
+  std::vector<double> log_means;
+  for (const Sums& sums : by_scramble) {
+    double log_mean = sums.weights.log_sum();  // the weights are already divided by the number of points
+    if (controlled) {
+      const double excess = sums.controls / static_cast<double>(point_count_) - 1;
+      const double ratio = std::exp(log_mean - log_approximation) - excess;
+      if (ratio > 0) log_mean = log_approximation + std::log(ratio);
+    }
+    log_means.push_back(log_mean);
   }
   const ScrambleMean mean = mean_of_scrambles(log_means);
   return {mean.log_mean, mean.standard_error, total.effective_count() / static_cast<double>(total.count())};
@@ -232,52 +268,62 @@ FactorEstimate FactorSampler::estimate_of(const std::vector<LogWeightSum>& by_sc
 FactorEstimate FactorSampler::estimate(const KnownSigns& signs, const FactorPosterior& centre,
                                        const ParallelFor& parallel_for) const {
   const Target target = target_of(signs, centre);
-  const std::int64_t pieces_each = (point_count_ + piece_points - 1) / piece_points;
-  const auto scramble_count = static_cast<std::int64_t>(scrambles_.size());
-  std::vector<LogWeightSum> sums(static_cast<std::size_t>(pieces_each * scramble_count));
-  parallel_for(pieces_each * scramble_count, [&](std::int64_t piece) {
-    const QuasiRandomPoints& points = scrambles_[static_cast<std::size_t>(piece / pieces_each)];
-    const std::int64_t begin = piece % pieces_each * piece_points;
-    const std::int64_t end = std::min(begin + piece_points, point_count_);
+  const std::int64_t total = point_count_ * static_cast<std::int64_t>(scrambles_.size());
+  const std::int64_t pieces = (total + piece_points - 1) / piece_points;
+  std::vector<std::vector<Sums>> sums(static_cast<std::size_t>(pieces));  // by piece, by scramble in it
+  parallel_for(pieces, [&](std::int64_t piece) {
+    const std::int64_t begin = piece * piece_points;
+    const std::int64_t end = std::min(begin + piece_points, total);
+    const std::int64_t first_scramble = begin / point_count_;
+    std::vector<Sums> mine(static_cast<std::size_t>((end - 1) / point_count_ - first_scramble + 1));
     Block block(target.factor_count);
-    LogWeightSum sum;
     for (std::int64_t first = begin; first < end; first += block_points) {
       const std::int64_t count = std::min(block_points, end - first);
-      block.draw(target, points, first, count);
-      for (std::int64_t p = 0; p < count; ++p)
-        sum.add(block.log_weight(p));
+      block.draw(target, scrambles_, first, count);
+      for (std::int64_t p = 0; p < count; ++p) {
+        Sums& scramble = mine[static_cast<std::size_t>((first + p) / point_count_ - first_scramble)];
+        scramble.weights.add(block.log_weight(p));
+        scramble.controls += block.control(p);
+      }
     }
-    sums[static_cast<std::size_t>(piece)] = sum;
+    sums[static_cast<std::size_t>(piece)] = std::move(mine);
   });
-  std::vector<LogWeightSum> by_scramble(scrambles_.size());
-  for (std::size_t piece = 0; piece < sums.size(); ++piece)
-    by_scramble[piece / static_cast<std::size_t>(pieces_each)].add(sums[piece]);
-  return estimate_of(by_scramble);
+  std::vector<Sums> by_scramble(scrambles_.size());
+  for (std::int64_t piece = 0; piece < pieces; ++piece) {
+    auto scramble = static_cast<std::size_t>(piece * piece_points / point_count_);
+    for (const Sums& part : sums[static_cast<std::size_t>(piece)]) {
+      by_scramble[scramble].weights.add(part.weights);
+      by_scramble[scramble].controls += part.controls;
+      ++scramble;
+    }
+  }
+  return estimate_of(by_scramble, centre.log_probability);
 }
 
 FactorSample FactorSampler::sample(const KnownSigns& signs, const FactorPosterior& centre) const {
   const Target target = target_of(signs, centre);
-  const auto total_count = static_cast<Index>(scrambles_.size()) * point_count_;
+  const auto total = static_cast<Index>(scrambles_.size()) * point_count_;
   FactorSample sample;
-  sample.points.resize(total_count, target.factor_count);
-  sample.log_weights.resize(total_count);
+  sample.points.resize(total, target.factor_count);
+  sample.log_weights.resize(total);
   Block block(target.factor_count);
-  std::vector<LogWeightSum> by_scramble(scrambles_.size());
-  Index place = 0;
-  for (std::size_t scramble = 0; scramble < scrambles_.size(); ++scramble) {
-    for (std::int64_t first = 0; first < point_count_; first += block_points) {
-      const std::int64_t count = std::min(block_points, point_count_ - first);
-      block.draw(target, scrambles_[scramble], first, count);
-      for (std::int64_t p = 0; p < count; ++p, ++place) {
-        by_scramble[scramble].add(block.log_weight(p));
-        sample.log_weights[place] = block.log_weight(p);
-        for (Index k = 0; k < target.factor_count; ++k)
-          sample.points(place, k) = block.factor(k)[p];
-      }
+  std::vector<Sums> by_scramble(scrambles_.size());
+  LogWeightSum all;
+  for (Index first = 0; first < total; first += block_points) {
+    const Index count = std::min<Index>(block_points, total - first);
+    block.draw(target, scrambles_, first, count);
+    for (Index p = 0; p < count; ++p) {
+      Sums& scramble = by_scramble[static_cast<std::size_t>((first + p) / point_count_)];
+      scramble.weights.add(block.log_weight(p));
+      scramble.controls += block.control(p);
+      all.add(block.log_weight(p));
+      sample.log_weights[first + p] = block.log_weight(p);
+      for (Index k = 0; k < target.factor_count; ++k)
+        sample.points(first + p, k) = block.factor(k)[p];
     }
   }
-  sample.estimate = estimate_of(by_scramble);
-  sample.log_weights.array() -= sample.estimate.log_probability + std::log(static_cast<double>(scrambles_.size()));
+  sample.estimate = estimate_of(by_scramble, centre.log_probability);
+  sample.log_weights.array() -= all.log_sum();
   return sample;
 }
 

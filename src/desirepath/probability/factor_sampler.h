@@ -3,7 +3,8 @@
 //
 // The proposal is the posterior's Gaussian with two amendments: its tails are made exponential, while the integrand's
 // are no heavier than the normal prior's, so the weights are bounded; and along the direction in which the posterior is
-// most skewed one side is stretched and the other shrunk.
+// most skewed one side is stretched and the other shrunk. What the heavy tails add to the variance a control variate
+// takes away again.
 #pragma once
 
 #include <cstdint>
@@ -50,9 +51,10 @@ class FactorSampler {
 
  private:
   struct Target;
+  struct Sums;
   class Block;
   Target target_of(const KnownSigns& signs, const FactorPosterior& centre) const;
-  FactorEstimate estimate_of(const std::vector<LogWeightSum>& by_scramble) const;
+  FactorEstimate estimate_of(const std::vector<Sums>& by_scramble, double log_approximation) const;
 
   const ThresholdedFactors& factors_;
   std::int64_t point_count_;  // in a scramble

@@ -12,6 +12,7 @@ namespace {
 
 /// A whole number of packs of any width.
 constexpr Index padding = 8;
+constexpr double largest = 1e8;
 
 }  // namespace
 
@@ -21,8 +22,10 @@ ThresholdedFactors::ThresholdedFactors(Vector thresholds, RowMatrix slopes)
     throw InputError(
         concat("thresholded factors: ", thresholds_.size(), " thresholds but slopes of ", slopes_.rows(), " courses"));
   }
-  if (!thresholds_.allFinite() || !slopes_.allFinite()) {
-    throw InputError("thresholded factors: a mean, loading or variance is not a finite number, or too extreme");
+  // Written so that what is not a number is refused too.
+  if (!((thresholds_.array().abs() <= largest).all() && (slopes_.array().abs() <= largest).all())) {
+    throw InputError(
+        "thresholded factors: a mean or loading is not finite, or above 1e8 standard deviations of its course's noise");
   }
   const Index padded = (course_count() + padding - 1) / padding * padding;
   padded_thresholds_ = Vector::Zero(padded);

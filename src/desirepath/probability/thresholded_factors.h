@@ -14,7 +14,8 @@ namespace desirepath::inline probability {
 
 class ThresholdedFactors {
  public:
-  /// thresholds: a, one a course; slopes: b, courses by factors. Throws InputError unless all are finite.
+  /// thresholds: a, one a course; slopes: b, courses by factors. Throws InputError where one is beyond 1e8 or no
+  /// number.
   ThresholdedFactors(Vector thresholds, RowMatrix slopes);
   /// From mu, Lambda (courses by factors) and the variances D, which must be positive.
   static ThresholdedFactors from_loadings(const Vector& mean, const RowMatrix& loadings, const Vector& noise);
