@@ -13,10 +13,10 @@ namespace desirepath::inline probability {
 
 namespace {
 
-constexpr std::int64_t block_points = 64;       // worked on together
-constexpr std::int64_t piece_points = 1024;     // handed to a thread together
-constexpr int strip = pack_width == 8 ? 2 : 1;  // packs of points that share the loads of a course's slopes
-constexpr Index rows_in_product = 16;           // factors multiplied before a logarithm is taken
+constexpr std::int64_t block_points = 64;         // worked on together
+constexpr std::int64_t piece_points = 1024;       // handed to a thread together
+constexpr Index strip = pack_width == 8 ? 2 : 1;  // packs of points that share the loads of a course's slopes
+constexpr Index rows_in_product = 16;             // factors multiplied before a logarithm is taken
 
 /// E sqrt(1 + t^2), t standard normal.
 constexpr double mean_of_root = 1.354530;
@@ -148,7 +148,7 @@ void FactorSampler::Block::add_log_likelihood(const Target& target) {
   for (Index p = 0; p < block_points; p += strip * pack_width) {
     Pack product[strip];
     Pack total[strip];
-    for (int i = 0; i < strip; ++i) {
+    for (Index i = 0; i < strip; ++i) {
       product[i] = broadcast(1);
       total[i] = load(log_weights_.data() + p + i * pack_width);
     }
@@ -157,24 +157,24 @@ void FactorSampler::Block::add_log_likelihood(const Target& target) {
       for (const double* row = target.rows.data() + first * width; row < target.rows.data() + last * width;
            row += width) {
         Pack argument[strip];
-        for (int i = 0; i < strip; ++i)
+        for (Index i = 0; i < strip; ++i)
           argument[i] = broadcast(row[0]);
         for (Index k = 0; k + 1 < width; ++k) {
-          for (int i = 0; i < strip; ++i)
+          for (Index i = 0; i < strip; ++i)
             argument[i] += row[k + 1] * load(z_.data() + k * block_points + p + i * pack_width);
         }
-        for (int i = 0; i < strip; ++i) {
+        for (Index i = 0; i < strip; ++i) {
           const ProductFactor phi = normal_cdf_factor(argument[i]);
           product[i] *= phi.factor;
           total[i] -= phi.square;
         }
       }
-      for (int i = 0; i < strip; ++i) {
+      for (Index i = 0; i < strip; ++i) {
         total[i] += logarithm(product[i]);
         product[i] = broadcast(1);
       }
     }
-    for (int i = 0; i < strip; ++i)
+    for (Index i = 0; i < strip; ++i)
       store(log_weights_.data() + p + i * pack_width, total[i]);
   }
 }

@@ -14,9 +14,9 @@ namespace desirepath::inline probability {
 
 namespace {
 
-constexpr Index group = 8;                      // places whose means are gathered together
-constexpr int strip = pack_width == 8 ? 2 : 1;  // packs of paths that share the loads of A
-constexpr std::int64_t piece_paths = 1024;      // handed to a thread together
+constexpr Index group = 8;                        // places whose means are gathered together
+constexpr Index strip = pack_width == 8 ? 2 : 1;  // packs of paths that share the loads of A
+constexpr std::int64_t piece_paths = 1024;        // handed to a thread together
 
 }  // namespace
 
@@ -51,15 +51,15 @@ void PathBlock::gather_means(std::size_t number, Index before) {
       const double* z = z_.data() + j * path_block + p;
       const double* row = weights + j * group;
       Pack values[strip];
-      for (int i = 0; i < strip; ++i)
+      for (Index i = 0; i < strip; ++i)
         values[i] = load(z + i * pack_width);
       for (Index r = 0; r < group; ++r) {
-        for (int i = 0; i < strip; ++i)
+        for (Index i = 0; i < strip; ++i)
           sums[r][i] += row[r] * values[i];
       }
     }
     for (Index r = 0; r < group; ++r) {
-      for (int i = 0; i < strip; ++i)
+      for (Index i = 0; i < strip; ++i)
         store(means_.data() + r * path_block + p + i * pack_width, sums[r][i]);
     }
   }
@@ -168,6 +168,7 @@ std::vector<QuasiRandomPoints> scrambled_points(Index dimensions, std::int64_t p
         std::make_unique<QuasiRandomPoints>(dimensions, paths, stream.child(static_cast<std::uint64_t>(scramble)));
   });
   std::vector<QuasiRandomPoints> points;
+  points.reserve(built.size());
   for (auto& one : built)
     points.push_back(std::move(*one));
   return points;

@@ -19,11 +19,11 @@ namespace desirepath::inline probability {
 namespace {
 
 #if defined(__AVX512F__)
-inline constexpr int pack_width = 8;
+inline constexpr std::ptrdiff_t pack_width = 8;
 #elif defined(__AVX__)
-inline constexpr int pack_width = 4;
+inline constexpr std::ptrdiff_t pack_width = 4;
 #else
-inline constexpr int pack_width = 2;
+inline constexpr std::ptrdiff_t pack_width = 2;
 #endif
 inline constexpr std::size_t pack_bytes = pack_width * sizeof(double);
 
@@ -66,7 +66,7 @@ inline Pack square_root(const Pack& value) {
   return _mm_sqrt_pd(value);
 #else
   Pack root;
-  for (int lane = 0; lane < pack_width; ++lane)
+  for (std::ptrdiff_t lane = 0; lane < pack_width; ++lane)
     root[lane] = std::sqrt(value[lane]);
   return root;
 #endif
@@ -81,7 +81,7 @@ inline bool any(const PackMask& mask) {
   return _mm_movemask_pd(__builtin_bit_cast(Pack, mask)) != 0;
 #else
   std::int64_t all = 0;
-  for (int lane = 0; lane < pack_width; ++lane)
+  for (std::ptrdiff_t lane = 0; lane < pack_width; ++lane)
     all |= mask[lane];
   return all != 0;
 #endif
@@ -90,7 +90,7 @@ inline bool any(const PackMask& mask) {
 /// Sum over the lanes, first to last.
 inline double sum(const Pack& pack) {
   double total = 0;
-  for (int lane = 0; lane < pack_width; ++lane)
+  for (std::ptrdiff_t lane = 0; lane < pack_width; ++lane)
     total += pack[lane];
   return total;
 }
