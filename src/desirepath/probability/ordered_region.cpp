@@ -187,6 +187,7 @@ void RegionBuilder::build_full() {
         .selfadjointView<Eigen::Lower>()
         .rankUpdate(factor_.block(end, begin, rest, end - begin), -1);
   }
+  covariance_.resize(0, 0);
   const Vector inverse_scale = region_.scale_.cwiseInverse();
   region_.scaled_covariance_.resize(size, size);
   for (Index j = 0; j < size; ++j) {
@@ -195,7 +196,8 @@ void RegionBuilder::build_full() {
       region_.scaled_covariance_(i, j) =
           original_(region_.order_[static_cast<std::size_t>(i)], course) * inverse_scale[i] * inverse_scale[j];
   }
-  region_.weights_ = inverse_scale.asDiagonal() * factor_;
+  region_.weights_ = std::move(factor_);
+  region_.weights_.array().colwise() *= inverse_scale.array();
   region_.weights_.diagonal().setZero();
 }
 

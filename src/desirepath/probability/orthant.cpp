@@ -36,7 +36,7 @@ constexpr std::array<NamedEstimator, 5> estimators = {{
 }};
 
 /// A matrix in full of more courses than this is refused rather than let the memory run out.
-constexpr Index largest_full = 12000;
+constexpr Index largest_full = 10000;
 
 void check_length(std::string_view what, Index found, Index expected) {
   if (found != expected) throw InputError(concat(what, " has ", found, " rows; there are ", expected, " courses"));

@@ -64,7 +64,8 @@ enum class OrthantEstimator {
   sov,
   /// The same after minimax exponential tilting (Botev), with a certified upper bound.
   tilted,
-  /// Expectation propagation: deterministic, a bias of 0.0003 to 0.1 nats, no standard error.
+  /// Expectation propagation with a correction: deterministic, no standard error, a bias of mostly 0.0001 to 0.005
+  /// nats (0.03 with twenty factors or where one course of ten thousand is taken).
   ep,
   /// Importance sampling of the factors, centred by expectation propagation.
   factor,
