@@ -90,6 +90,11 @@ class EmissionLearner {
   virtual std::unique_ptr<Emission> propose(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
     return nullptr;
   }
+  /// Called once after EM, with the responsibilities the emission itself gives: what is set outside the climb, such as
+  /// calibrated marginals. Null: the emission stays as it is.
+  virtual std::unique_ptr<Emission> finish(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
+    return nullptr;
+  }
   /// The prior's share of the objective at these parameters.
   virtual double log_prior(const Emission& emission) const = 0;
   /// False where a step of maximize() may lower the objective (an additive ridge): the best iterate is then kept.

@@ -346,11 +346,23 @@ Expectation ChainProblem::expectation_by_students() {
   return {sums[0], 0};
 }
 
-double ChainProblem::measure_state_entropy() {
+Expectation ChainProblem::measure() {
   measures_entropy_ = true;
-  expectation();
+  const Expectation found = expectation();
   measures_entropy_ = false;
-  return state_entropy_;
+  return found;
+}
+
+bool ChainProblem::finish_emissions() {
+  bool any = false;
+  for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
+    std::unique_ptr<Emission> finished =
+        learner_.finish(evidence_.pools[p].rows, responsibilities_.rows[p], *parameters_.emissions[p], compute_);
+    if (!finished) continue;
+    parameters_.emissions[p] = std::move(finished);
+    any = true;
+  }
+  return any;
 }
 
 void ChainProblem::maximize_prior() {

@@ -83,8 +83,13 @@ class ChainProblem : public EmProblem {
   const ChainParameters& parameters() const { return parameters_; }
   ChainParameters take_parameters() { return std::move(parameters_); }
   const ChainResponsibilities& responsibilities() const { return responsibilities_; }
-  /// Entropy of the hidden paths given the evidence (nats), for ICL: an E step of its own.
-  double measure_state_entropy();
+  /// An E step that also finds state_entropy().
+  Expectation measure();
+  /// Entropy of the hidden paths given the evidence (nats), for ICL; of the last measure().
+  double state_entropy() const { return state_entropy_; }
+  /// After EM: what the learner sets outside the climb, from the responsibilities of the last E step. True where that
+  /// changed the parameters.
+  bool finish_emissions();
   /// Expected weight of each state, steps by states, at the last E step.
   RowMatrix state_weights() const { return state_weights_; }
   const std::set<std::string>& warnings() const { return warnings_; }

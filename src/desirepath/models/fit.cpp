@@ -382,12 +382,16 @@ class Trainer {
     return checkpoint;
   }
 
-  FitResult finish(RestartOutcome best, std::vector<RestartResult> finished) {
+  FitResult finish(RestartOutcome best, std::vector<RestartResult> restarts) {
     FitResult result;
     // The expected shares of the states order them; the entropy goes into ICL.
     ChainProblem problem(training_, *evidence_, *learner_, compute_);
     problem.start_from_parameters(std::move(best.parameters));
-    result.state_entropy = problem.measure_state_entropy();
+    problem.measure();
+    // What the learner sets after the climb has another likelihood than the last iterate.
+    std::optional<Expectation> finished;
+    if (problem.finish_emissions()) finished = problem.measure();
+    result.state_entropy = problem.state_entropy();
     ChainParameters parameters = problem.parameters().copy();
     const bool keeps_order =
         options_.start == StartKind::labels || options_.start == StartKind::model || !options_.transitions.empty();
@@ -402,15 +406,15 @@ class Trainer {
     result.students = train_->student_count();
     result.student_weight = problem.student_weight();
     const auto at = static_cast<std::size_t>(best.best_iteration);
-    result.log_likelihood = best.em.trace[at];
-    result.objective = best.em.objective_trace[at];
+    result.log_likelihood = finished ? finished->log_likelihood : best.em.trace[at];
+    result.objective = finished ? finished->objective() : best.em.objective_trace[at];
     result.trace = std::move(best.em.trace);
     result.objective_trace = std::move(best.em.objective_trace);
     result.validation_trace = std::move(best.validation_trace);
     result.converged = best.em.converged;
     result.iterations = best.em.iteration;
     result.best_iteration = best.best_iteration;
-    result.restarts = std::move(finished);
+    result.restarts = std::move(restarts);
     result.warnings.assign(best.warnings.begin(), best.warnings.end());
     if (best.em.fell)
       result.warnings.push_back(
