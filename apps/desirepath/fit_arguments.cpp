@@ -77,6 +77,17 @@ std::shared_ptr<FitArguments> add_fit_options(CLI::App& app) {
          "--pseudocount", a->pseudocount,
          "students added to each cell of a course's table (0.1; trees 0.05): rare courses stay possible in every state")
       ->group(model);
+  app.add_option("--covariance", a->covariance,
+                 "full|tied|diagonal|factor:Q, of Gaussian states (full; factor:8 over 2,000 course-periods a step)")
+      ->group(model);
+  app.add_option("--covariance-prior", a->covariance_prior,
+                 "students of the pooled variances added to every state's covariance (a full one: as many as bits)")
+      ->group(model);
+  app.add_option("--ridge", a->ridge, "added to the diagonal of every covariance instead of the prior")->group(model);
+  app.add_option("--calibrate", a->calibrate,
+                 "marginals|none: set each state's shares of courses to the true ones after training (marginals)")
+      ->check(CLI::IsMember({"marginals", "none"}))
+      ->group(model);
   app.add_option("--state-pseudocount", a->state_pseudocount, "students added to each state and transition")
       ->capture_default_str()
       ->group(model);
@@ -115,6 +126,10 @@ FitOptions FitArguments::to_options(const Console& console, const Cohort& cohort
   options.pseudocount = pseudocount;
   options.state_pseudocount = state_pseudocount;
   if (!tree.empty()) options.tree = tree == "shared" ? TreeShape::shared : TreeShape::per_state;
+  if (!covariance.empty()) options.covariance = CovarianceChoice::parse(covariance);
+  options.covariance_prior = covariance_prior;
+  options.ridge = ridge;
+  options.calibrate = calibrate != "none";
   options.restarts = restarts;
   options.em.max_iterations = iterations;
   options.em.tolerance = tolerance;

@@ -78,7 +78,7 @@ TEST_P(TextbookTrace, IsMatchedOverTwentyIterations) {
   const FitResult fit = fit_model(cohort, options, Compute(2), {});
   test::TextbookOptions textbook;
   textbook.structure = options.choice.model->structure;
-  textbook.tree = options.choice.emission == "tree";
+  textbook.family = options.choice.emission;
   textbook.shared_tree = param.shared_tree;
   textbook.states = 3;
   textbook.pseudocount = 0.3;
@@ -96,6 +96,53 @@ INSTANTIATE_TEST_SUITE_P(Models, TextbookTrace,
                                          TraceCase{"cmm+bernoulli", true, 0}, TraceCase{"cmm+bernoulli", true, 0.3},
                                          TraceCase{"hmm+tree", true, 0.3}, TraceCase{"cmm+tree", true, 0.3},
                                          TraceCase{"cmm+tree", false, 0.2}));
+
+struct GaussianCase {
+  std::string choice, covariance;
+  double unknown;
+  double prior, ridge;
+  double taken;  // near 0 many courses hardly vary
+};
+
+class GaussianTrace : public testing::TestWithParam<GaussianCase> {};
+
+TEST_P(GaussianTrace, IsMatchedOverTwentyIterations) {
+  const GaussianCase& param = GetParam();
+  const Cohort cohort = test::random_cohort(
+      {.students = 70, .courses = 4, .periods = 3, .taken = param.taken, .unknown = param.unknown}, RandomStream(13));
+  FitOptions options = options_for(param.choice, 3);
+  options.start = StartKind::labels;
+  options.labels = random_labels(cohort, 3, RandomStream(14));
+  options.covariance = CovarianceChoice::parse(param.covariance);
+  if (param.ridge == 0) options.covariance_prior = param.prior;
+  options.ridge = param.ridge;
+  options.state_pseudocount = 0.2;
+  const FitResult fit = fit_model(cohort, options, Compute(2), {});
+  test::TextbookOptions textbook;
+  textbook.structure = options.choice.model->structure;
+  textbook.family = "gaussian";
+  textbook.covariance = param.covariance;
+  textbook.covariance_prior = param.prior;
+  textbook.ridge = param.ridge;
+  textbook.states = 3;
+  textbook.state_pseudocount = 0.2;
+  const bool one_step = textbook.structure == TimeStructure::one_step;
+  expect_equal_traces(fit.trace,
+                      test::textbook_trace(cohort, label_matrix(cohort, options.labels, 3, one_step), textbook));
+  EXPECT_EQ(fit.kind, LikelihoodKind::density);
+  EXPECT_EQ(fit.log_likelihood, fit.trace[static_cast<std::size_t>(fit.best_iteration)]);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, GaussianTrace,
+    testing::Values(GaussianCase{"gmm", "full", 0, 5, 0, 0.35}, GaussianCase{"gmm", "full", 0.3, 5, 0, 0.35},
+                    GaussianCase{"gmm", "full", 0, 0, 1e-6, 0.35}, GaussianCase{"gmm", "full", 0.3, 0, 1e-3, 0.35},
+                    GaussianCase{"cmm", "full", 0.3, 5, 0, 0.35}, GaussianCase{"cmm", "full", 0, 0, 1e-6, 0.02},
+                    GaussianCase{"cmm", "full", 0, 1, 0, 0.97}, GaussianCase{"hmm+gaussian", "full", 0.3, 3, 0, 0.35},
+                    GaussianCase{"gmm", "tied", 0.3, 2, 0, 0.35}, GaussianCase{"cmm", "tied", 0, 0, 1e-6, 0.2},
+                    GaussianCase{"gmm", "diagonal", 0.3, 2, 0, 0.35}, GaussianCase{"cmm", "diagonal", 0, 0, 1e-6, 0.2},
+                    GaussianCase{"gmm", "factor:2", 0, 2, 0, 0.35}, GaussianCase{"gmm", "factor:2", 0.3, 2, 0, 0.35},
+                    GaussianCase{"cmm", "factor:1", 0.3, 1, 0, 0.2}));
 
 std::vector<std::string> all_choices() {
   std::vector<std::string> choices;
@@ -223,7 +270,7 @@ TEST(Fit, ForbiddenAndFixedTransitionsSurviveExactly) {
     for (Index k = 0; k < 3; ++k)
       EXPECT_NEAR(fit.model->transition(0).row(k).sum(), 1, 1e-12);
   }
-  FitOptions options = options_for("cmm", 2);
+  FitOptions options = options_for("cmm+bernoulli", 2);
   options.transitions = {{"1", 0, 0, 0.7, 1}, {"1", 0, 1, 0.7, 2}};
   EXPECT_THROW(fit_model(cohort, options, Compute(1), {}), OptionError);
 }

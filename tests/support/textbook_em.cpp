@@ -7,12 +7,6 @@ namespace desirepath::test {
 
 namespace {
 
-/// Dense rows of one step: values 0/1, known or not.
-struct DenseStep {
-  Matrix value;  // students by bits
-  Matrix known;  // 1 where known
-};
-
 struct Tables {
   std::vector<Id> parent;  // shared, or of this state
   Vector root;             // p(bit) where it has no parent
@@ -71,18 +65,90 @@ std::vector<Id> chow_liu(const Matrix& information) {
   return parent;
 }
 
+class DiscreteFamily : public TextbookFamily {
+ public:
+  explicit DiscreteFamily(const TextbookOptions& options) : options_(options) {}
+
+  void maximize(const DenseRows& rows, const Matrix& weight) override {
+    const Id states = options_.states;
+    const Index bits = rows.value.cols();
+    const double a = options_.pseudocount;
+    const bool tree = options_.family == "tree";
+    tables_.assign(static_cast<std::size_t>(states), {});
+    std::vector<Matrix> together;
+    std::vector<Vector> known;
+    for (Id k = 0; k < states; ++k) {
+      together.emplace_back(rows.value.transpose() * weight.col(k).asDiagonal() * rows.value);
+      known.emplace_back(rows.known.transpose() * weight.col(k));
+    }
+    Matrix shared = Matrix::Zero(bits, bits);
+    std::vector<Matrix> information(static_cast<std::size_t>(states), Matrix::Zero(bits, bits));
+    for (Id k = 0; k < states && tree; ++k) {
+      const Matrix& n = together[static_cast<std::size_t>(k)];
+      const double total = known[static_cast<std::size_t>(k)][0] + 4 * a;
+      for (Index i = 0; i < bits; ++i) {
+        for (Index j = i + 1; j < bits; ++j) {
+          double mi = 0;
+          for (const int u : {0, 1}) {
+            for (const int v : {0, 1}) {
+              const double n11 = n(i, j), ni = n(i, i), nj = n(j, j);
+              const double cell =
+                  u == 1 ? (v == 1 ? n11 : ni - n11) : (v == 1 ? nj - n11 : total - 4 * a - ni - nj + n11);
+              const double p = (cell + a) / total;
+              const double pi = ((u == 1 ? ni : total - 4 * a - ni) + 2 * a) / total,
+                           pj = ((v == 1 ? nj : total - 4 * a - nj) + 2 * a) / total;
+              if (p > 0) mi += p * std::log(p / (pi * pj));
+            }
+          }
+          information[static_cast<std::size_t>(k)](i, j) = mi;
+          shared(i, j) += total * mi;
+        }
+      }
+    }
+    for (Id k = 0; k < states; ++k) {
+      Tables& t = tables_[static_cast<std::size_t>(k)];
+      const Matrix& n = together[static_cast<std::size_t>(k)];
+      t.parent.assign(static_cast<std::size_t>(bits), -1);
+      if (tree) t.parent = chow_liu(options_.shared_tree ? shared : information[static_cast<std::size_t>(k)]);
+      t.root.resize(bits);
+      t.given[0].setZero(bits);
+      t.given[1].setZero(bits);
+      for (Index j = 0; j < bits; ++j) {
+        const double total = known[static_cast<std::size_t>(k)][j];
+        t.root[j] = tree ? (n(j, j) + 2 * a) / (total + 4 * a) : (n(j, j) + a) / (total + 2 * a);
+        const Id p = t.parent[static_cast<std::size_t>(j)];
+        if (p < 0) continue;
+        t.given[1][j] = (n(p, j) + a) / (n(p, p) + 2 * a);
+        t.given[0][j] = (n(j, j) - n(p, j) + a) / (total - n(p, p) + 2 * a);
+      }
+    }
+  }
+
+  double log_emission(const Eigen::RowVectorXd& value, const Eigen::RowVectorXd& known, Id state) const override {
+    return test::log_emission(tables_[static_cast<std::size_t>(state)], value, known);
+  }
+
+ private:
+  TextbookOptions options_;
+  std::vector<Tables> tables_;
+};
+
 }  // namespace
+
+std::unique_ptr<TextbookFamily> discrete_family(const TextbookOptions& options) {
+  return std::make_unique<DiscreteFamily>(options);
+}
 
 std::vector<double> textbook_trace(const Cohort& cohort, const RowMatrix& labels, const TextbookOptions& options) {
   const Id periods = cohort.schema().period_count(), courses = cohort.schema().course_count();
   const StepLayout layout = StepLayout::of(options.structure, periods);
   const Id steps = layout.step_count(), states = options.states;
   const auto students = cohort.student_count();
-  const double a = options.pseudocount, b = options.state_pseudocount;
-  std::vector<DenseStep> data;
+  const double b = options.state_pseudocount;
+  std::vector<DenseRows> data;
   for (const PeriodRange& range : layout.steps) {
     const Index bits = (range.last - range.first) * courses;
-    DenseStep step{Matrix::Zero(students, bits), Matrix::Zero(students, bits)};
+    DenseRows step{Matrix::Zero(students, bits), Matrix::Zero(students, bits)};
     for (std::int64_t s = 0; s < students; ++s) {
       for (Id t = range.first; t < range.last; ++t) {
         if (!cohort.is_present(s, t)) continue;
@@ -112,7 +178,9 @@ std::vector<double> textbook_trace(const Cohort& cohort, const RowMatrix& labels
 
   Vector initial;
   std::vector<Matrix> transitions;
-  std::vector<std::vector<Tables>> tables;  // by pool, state
+  std::vector<std::unique_ptr<TextbookFamily>> families;  // by pool
+  for (std::size_t p = 0; p < layout.pools.size(); ++p)
+    families.push_back(options.family == "gaussian" ? gaussian_family(options) : discrete_family(options));
   const auto maximize = [&] {
     initial = (first.array() + b) / (first.sum() + states * b);
     transitions.clear();
@@ -126,62 +194,18 @@ std::vector<double> textbook_trace(const Cohort& cohort, const RowMatrix& labels
         counts.row(k) /= counts.row(k).sum();
       transitions.push_back(counts);
     }
-    tables.clear();
-    for (const std::vector<Id>& pool : layout.pools) {
-      const Index bits = data[static_cast<std::size_t>(pool[0])].value.cols();
-      std::vector<Tables> here(static_cast<std::size_t>(states));
-      std::vector<Matrix> together(static_cast<std::size_t>(states), Matrix::Zero(bits, bits));
-      std::vector<Vector> known(static_cast<std::size_t>(states), Vector::Zero(bits));
-      for (const Id t : pool) {
-        const DenseStep& step = data[static_cast<std::size_t>(t)];
-        for (Id k = 0; k < states; ++k) {
-          const Vector weight = gamma[static_cast<std::size_t>(t)].col(k);
-          together[static_cast<std::size_t>(k)] += step.value.transpose() * weight.asDiagonal() * step.value;
-          known[static_cast<std::size_t>(k)] += step.known.transpose() * weight;
-        }
+    for (std::size_t p = 0; p < layout.pools.size(); ++p) {
+      const auto steps_here = static_cast<Index>(layout.pools[p].size());
+      DenseRows rows{Matrix(students * steps_here, data[0].value.cols()),
+                     Matrix(students * steps_here, data[0].value.cols())};
+      Matrix weight(students * steps_here, states);
+      for (Index i = 0; i < steps_here; ++i) {
+        const auto t = static_cast<std::size_t>(layout.pools[p][static_cast<std::size_t>(i)]);
+        rows.value.middleRows(i * students, students) = data[t].value;
+        rows.known.middleRows(i * students, students) = data[t].known;
+        weight.middleRows(i * students, students) = gamma[t];
       }
-      Matrix shared = Matrix::Zero(bits, bits);
-      std::vector<Matrix> information(static_cast<std::size_t>(states), Matrix::Zero(bits, bits));
-      for (Id k = 0; k < states && options.tree; ++k) {
-        const Matrix& n = together[static_cast<std::size_t>(k)];
-        const double total = known[static_cast<std::size_t>(k)][0] + 4 * a;
-        for (Index i = 0; i < bits; ++i) {
-          for (Index j = i + 1; j < bits; ++j) {
-            double mi = 0;
-            for (const int u : {0, 1}) {
-              for (const int v : {0, 1}) {
-                const double n11 = n(i, j), ni = n(i, i), nj = n(j, j);
-                const double cell =
-                    u == 1 ? (v == 1 ? n11 : ni - n11) : (v == 1 ? nj - n11 : total - 4 * a - ni - nj + n11);
-                const double p = (cell + a) / total;
-                const double pi = ((u == 1 ? ni : total - 4 * a - ni) + 2 * a) / total,
-                             pj = ((v == 1 ? nj : total - 4 * a - nj) + 2 * a) / total;
-                if (p > 0) mi += p * std::log(p / (pi * pj));
-              }
-            }
-            information[static_cast<std::size_t>(k)](i, j) = mi;
-            shared(i, j) += total * mi;
-          }
-        }
-      }
-      for (Id k = 0; k < states; ++k) {
-        Tables& t = here[static_cast<std::size_t>(k)];
-        const Matrix& n = together[static_cast<std::size_t>(k)];
-        t.parent.assign(static_cast<std::size_t>(bits), -1);
-        if (options.tree) t.parent = chow_liu(options.shared_tree ? shared : information[static_cast<std::size_t>(k)]);
-        t.root.resize(bits);
-        t.given[0].setZero(bits);
-        t.given[1].setZero(bits);
-        for (Index j = 0; j < bits; ++j) {
-          const double total = known[static_cast<std::size_t>(k)][j];
-          t.root[j] = options.tree ? (n(j, j) + 2 * a) / (total + 4 * a) : (n(j, j) + a) / (total + 2 * a);
-          const Id p = t.parent[static_cast<std::size_t>(j)];
-          if (p < 0) continue;
-          t.given[1][j] = (n(p, j) + a) / (n(p, p) + 2 * a);
-          t.given[0][j] = (n(j, j) - n(p, j) + a) / (total - n(p, p) + 2 * a);
-        }
-      }
-      tables.push_back(std::move(here));
+      families[p]->maximize(rows, weight);
     }
   };
   const auto expectation = [&] {
@@ -196,11 +220,10 @@ std::vector<double> textbook_trace(const Cohort& cohort, const RowMatrix& labels
       Matrix log_emissions = Matrix::Zero(steps, states);
       for (Id t = 0; t < steps; ++t) {
         for (Id k = 0; k < states; ++k) {
-          const DenseStep& step = data[static_cast<std::size_t>(t)];
+          const DenseRows& step = data[static_cast<std::size_t>(t)];
           log_emissions(t, k) =
-              log_emission(tables[static_cast<std::size_t>(layout.pool_of[static_cast<std::size_t>(t)])]
-                                 [static_cast<std::size_t>(k)],
-                           step.value.row(s), step.known.row(s));
+              families[static_cast<std::size_t>(layout.pool_of[static_cast<std::size_t>(t)])]->log_emission(
+                  step.value.row(s), step.known.row(s), k);
         }
       }
       // Every path: joint log-probabilities, shifted by the largest.

@@ -173,7 +173,7 @@ std::unique_ptr<Emission> BernoulliLearner::maximize(const StepRows& rows, const
   return std::make_unique<BernoulliEmission>(std::move(probability));
 }
 
-double BernoulliLearner::log_prior(const Emission& emission) const {
+double BernoulliLearner::log_prior(const StepRows&, const Emission& emission) const {
   if (pseudocount_ == 0) return 0;
   const RowMatrix& p = dynamic_cast<const BernoulliEmission&>(emission).probability();
   double sum = 0;

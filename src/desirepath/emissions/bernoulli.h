@@ -40,7 +40,7 @@ class BernoulliLearner : public EmissionLearner {
   std::string_view family() const override { return BernoulliEmission::family_name; }
   std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
                                      const Compute& compute) const override;
-  double log_prior(const Emission& emission) const override;
+  double log_prior(const StepRows& rows, const Emission& emission) const override;
   bool needs_previous(const StepRows&) const override { return false; }
   double memory_estimate(Id bits, Id states, int threads) const override;
   double work_estimate(const StepRows& rows, Id states) const override;

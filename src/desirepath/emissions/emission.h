@@ -71,8 +71,8 @@ class Emission {
 
 /// What learning says of a state on the way: named by course and period further up.
 struct EmissionNote {
-  Id state = 0;
-  Id bit = -1;  // -1: the state as a whole
+  Id state = -1;  // -1: all of them
+  Id bit = -1;    // -1: the state as a whole
   std::string text;
 };
 
@@ -81,8 +81,6 @@ class EmissionLearner {
  public:
   virtual ~EmissionLearner() = default;
   virtual std::string_view family() const = 0;
-  /// Called once before the first M step: what the rows must have.
-  virtual void prepare(StepRows& rows) const { rows.build_columns(); }
   /// The M step: responsibilities are rows by states (weighted, summed over equal rows). previous is null at the start.
   virtual std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities,
                                              const Emission* previous, const Compute& compute) const = 0;
@@ -96,7 +94,7 @@ class EmissionLearner {
     return nullptr;
   }
   /// The prior's share of the objective at these parameters.
-  virtual double log_prior(const Emission& emission) const = 0;
+  virtual double log_prior(const StepRows& rows, const Emission& emission) const = 0;
   /// False where a step of maximize() may lower the objective (an additive ridge): the best iterate is then kept.
   virtual bool exact_m_step() const { return true; }
   /// maximize() needs the previous emission to fill in what rows leave unknown.

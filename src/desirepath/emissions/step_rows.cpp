@@ -12,7 +12,6 @@
 namespace desirepath::inline emissions {
 
 void StepRows::build_columns() {
-  if (has_columns()) return;
   column_begin_.assign(static_cast<std::size_t>(bit_count()) + 1, 0);
   for (const Id bit : taken_.columns())
     ++column_begin_[static_cast<std::size_t>(bit) + 1];
@@ -26,6 +25,14 @@ void StepRows::build_columns() {
                                                                                    place++};
     }
   }
+}
+
+std::span<const ColumnEntry> StepRows::column(Id bit, std::int64_t first, std::int64_t last) const {
+  const auto all = column(bit);
+  const auto begin = std::ranges::lower_bound(all, first, {}, &ColumnEntry::row);
+  const auto end =
+      last >= row_count() ? all.end() : std::ranges::lower_bound(begin, all.end(), last, {}, &ColumnEntry::row);
+  return {begin, end};
 }
 
 class StepRowsCollector {
@@ -46,6 +53,8 @@ class StepRowsCollector {
     }
     pool_.rows.taken_ = std::move(builder_).build();
     pool_.rows.pattern_ = std::move(patterns_);
+    sort_by_pattern();
+    pool_.rows.build_columns();
     index_occurrences(students);
     return std::move(pool_);
   }
@@ -124,6 +133,33 @@ class StepRowsCollector {
     return found->second;
   }
 
+  void sort_by_pattern() {
+    StepRows& rows = pool_.rows;
+    std::vector<std::int64_t>& begin = rows.pattern_begin_;
+    begin.assign(rows.patterns_.size() + 1, 0);
+    for (const Id pattern : rows.pattern_)
+      ++begin[static_cast<std::size_t>(pattern) + 1];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    if (std::ranges::is_sorted(rows.pattern_)) return;
+    std::vector<std::int64_t> order(rows.pattern_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [&](std::int64_t row) { return rows.pattern_[static_cast<std::size_t>(row)]; });
+    std::vector<std::int32_t> place(order.size());
+    BinaryMatrixBuilder taken(rows.bit_count());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      place[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
+      for (const Id bit : rows.taken(order[i]))
+        taken.add(bit);
+      taken.finish_row();
+    }
+    rows.taken_ = std::move(taken).build();
+    std::ranges::sort(rows.pattern_);
+    for (auto& row_of : pool_.row_of) {
+      for (std::int32_t& row : row_of)
+        row = row < 0 ? row : place[static_cast<std::size_t>(row)];
+    }
+  }
+
   void index_occurrences(std::int64_t students) {
     std::vector<std::int64_t>& begin = pool_.occurrence_begin;
     begin.assign(static_cast<std::size_t>(pool_.rows.row_count()) + 1, 0);
@@ -171,6 +207,8 @@ StepRows one_unknown_row(Id bits) {
   std::iota(all.bits.begin(), all.bits.end(), 0);
   all.mask.assign(static_cast<std::size_t>(bits), 1);
   rows.patterns_ = {{}, std::move(all)};
+  rows.pattern_begin_ = {0, 0, 1};
+  rows.build_columns();
   return rows;
 }
 

@@ -36,22 +36,32 @@ class StepRows {
   const UnknownBits& unknown(Id pattern) const { return patterns_[static_cast<std::size_t>(pattern)]; }
   Id pattern_count() const { return static_cast<Id>(patterns_.size()); }
   bool all_known() const { return patterns_.size() == 1; }
+  /// Rows of a pattern stand together: the first, and the one past the last.
+  std::int64_t first_row(Id pattern) const { return pattern_begin_[static_cast<std::size_t>(pattern)]; }
+  std::int64_t end_row(Id pattern) const { return pattern_begin_[static_cast<std::size_t>(pattern) + 1]; }
 
-  /// The rows that take a bit, in order; build_columns() first.
+  /// Students' worth that each row stands for; set before training.
+  std::span<const double> weights() const { return weights_; }
+  void set_weights(std::vector<double> weights) { weights_ = std::move(weights); }
+
+  /// The rows that take a bit, in order.
   std::span<const ColumnEntry> column(Id bit) const {
     const auto begin = static_cast<std::size_t>(column_begin_[static_cast<std::size_t>(bit)]);
     const auto end = static_cast<std::size_t>(column_begin_[static_cast<std::size_t>(bit) + 1]);
     return {columns_.data() + begin, end - begin};
   }
-  void build_columns();
-  bool has_columns() const { return !column_begin_.empty(); }
+  /// Those among rows first .. last-1.
+  std::span<const ColumnEntry> column(Id bit, std::int64_t first, std::int64_t last) const;
 
  private:
+  void build_columns();
   friend class StepRowsCollector;
   friend StepRows one_unknown_row(Id bits);
   BinaryMatrix taken_;
   std::vector<Id> pattern_;
   std::vector<UnknownBits> patterns_;
+  std::vector<std::int64_t> pattern_begin_;
+  std::vector<double> weights_;
   std::vector<std::int64_t> column_begin_;
   std::vector<ColumnEntry> columns_;
 };

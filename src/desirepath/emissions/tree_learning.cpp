@@ -342,7 +342,7 @@ std::unique_ptr<Emission> TreeLearner::propose(const StepRows& rows, const RowMa
   return std::make_unique<TreeEmission>(std::move(groups));
 }
 
-double TreeLearner::log_prior(const Emission& emission) const {
+double TreeLearner::log_prior(const StepRows&, const Emission& emission) const {
   const double a = options_.pseudocount;
   if (a == 0) return 0;
   // 4a students whose bits are fair coins: each pair of values of parent and child is met by a of them.
@@ -381,7 +381,7 @@ double TreeLearner::work_estimate(const StepRows& rows, Id states) const {
 
 std::vector<EmissionNote> TreeLearner::notes(const StepRows& rows, const RowMatrix&, const Emission&) const {
   if (rows.bit_count() <= options_.most_bits) return {};
-  return {{0, -1,
+  return {{-1, -1,
            concat("the tree spans the ", with_separators(options_.most_bits), " bits with the most takers; the other ",
                   with_separators(rows.bit_count() - options_.most_bits), " are independent")}};
 }

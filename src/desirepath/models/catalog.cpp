@@ -10,17 +10,19 @@ namespace desirepath::inline models {
 
 namespace {
 
-constexpr std::array<CatalogEntry, 4> entries = {{
+constexpr std::array<CatalogEntry, 5> entries = {{
     {"nb", "latent naive Bayes: one hidden state a student, courses independent in it", TimeStructure::one_step,
      "bernoulli"},
     {"tan", "tree-augmented naive Bayes: one hidden state a student, courses depend along a tree",
      TimeStructure::one_step, "tree"},
+    {"gmm", "Gaussian mixture: one hidden state a student, courses of all periods correlated in it",
+     TimeStructure::one_step, "gaussian"},
     {"hmm", "hidden Markov model: a state a period, the same transitions and states throughout", TimeStructure::tied,
      "bernoulli"},
     {"cmm", "contextual mixture: a state a period, own transitions and states in each", TimeStructure::per_period,
-     "bernoulli"},
+     "gaussian"},
 }};
-constexpr std::array<std::string_view, 2> emissions = {"bernoulli", "tree"};
+constexpr std::array<std::string_view, 3> emissions = {"bernoulli", "tree", "gaussian"};
 
 }  // namespace
 

@@ -74,6 +74,20 @@ Eigen::RowVectorXd FixedTransitions::row(Id step, Id from, Eigen::RowVectorXd we
   return row;
 }
 
+void weigh_rows(ChainEvidence& evidence, std::span<const double> student_weights) {
+  for (RowPool& pool : evidence.pools) {
+    if (!pool.rows.weights().empty()) continue;
+    std::vector<double> weights(static_cast<std::size_t>(pool.rows.row_count()), 0);
+    for (std::int64_t row = 0; row < pool.rows.row_count(); ++row) {
+      for (const std::int64_t at : pool.occurrences_of(row)) {
+        weights[static_cast<std::size_t>(row)] +=
+            student_weights.empty() ? 1 : student_weights[static_cast<std::size_t>(at % evidence.student_count())];
+      }
+    }
+    pool.rows.set_weights(std::move(weights));
+  }
+}
+
 ChainProblem::ChainProblem(const ChainTrainingOptions& options, ChainEvidence& evidence, const EmissionLearner& learner,
                            const Compute& compute)
     : options_(options), evidence_(evidence), learner_(learner), compute_(compute) {
@@ -84,20 +98,10 @@ ChainProblem::ChainProblem(const ChainTrainingOptions& options, ChainEvidence& e
     departures_known = departures_known || range.latest < options.identity.schema.period_count();
   has_left_ = somebody_left && !one_step;
   has_departures_ = departures_known && one_step;
-  for (RowPool& pool : evidence_.pools)
-    learner_.prepare(pool.rows);
+  weigh_rows(evidence_, options.weights);
   for (std::int64_t s = 0; s < evidence.student_count(); ++s)
     total_weight_ += options.weights.empty() ? 1 : options.weights[static_cast<std::size_t>(s)];
   reseeds_.assign(evidence.pools.size(), std::vector<int>(static_cast<std::size_t>(options.states), 0));
-  if (one_step) {
-    const RowPool& pool = evidence_.pools.front();
-    row_weights_.assign(static_cast<std::size_t>(pool.rows.row_count()), 0);
-    for (std::int64_t row = 0; row < pool.rows.row_count(); ++row) {
-      for (const std::int64_t s : pool.occurrences_of(row))
-        row_weights_[static_cast<std::size_t>(row)] +=
-            options.weights.empty() ? 1 : options.weights[static_cast<std::size_t>(s)];
-    }
-  }
 }
 
 void ChainProblem::start_from_labels(const SoftLabels& labels) {
@@ -154,16 +158,9 @@ void ChainProblem::start_from_kmeans(RandomStream stream) {
   labels.labelled.assign(static_cast<std::size_t>(evidence_.student_count() * steps), 0);
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
     const RowPool& pool = evidence_.pools[p];
-    std::vector<double> weights(static_cast<std::size_t>(pool.rows.row_count()), 0);
-    for (std::int64_t row = 0; row < pool.rows.row_count(); ++row) {
-      for (const std::int64_t at : pool.occurrences_of(row)) {
-        weights[static_cast<std::size_t>(row)] +=
-            options_.weights.empty() ? 1 : options_.weights[static_cast<std::size_t>(at % evidence_.student_count())];
-      }
-    }
     if (pool.rows.row_count() == 0) continue;
     const std::vector<Id> clusters =
-        kmeans_labels(pool.rows, weights, options_.states, stream.child("kmeans").child(p), compute_);
+        kmeans_labels(pool.rows, pool.rows.weights(), options_.states, stream.child("kmeans").child(p), compute_);
     for (std::size_t place = 0; place < pool.row_of.size(); ++place) {
       const Id step = layout.pools[p][place];
       for (std::int64_t s = 0; s < evidence_.student_count(); ++s) {
@@ -242,6 +239,7 @@ Expectation ChainProblem::expectation_by_rows() {
   // Students with equal rows have equal posteriors: each distinct row is done once. A student of whom nothing is known
   // has no row; the prior is its posterior and its log-likelihood is 0.
   const Index states = options_.states;
+  const std::span<const double> weights = evidence_.pools.front().rows.weights();
   Vector log_initial(states);
   for (Index k = 0; k < states; ++k)
     log_initial[k] = parameters_.prior.initial[k] > 0 ? std::log(parameters_.prior.initial[k]) : -infinity;
@@ -252,7 +250,7 @@ Expectation ChainProblem::expectation_by_rows() {
     for (std::int64_t row = range.first; row < range.last; ++row) {
       auto posterior = rows.row(row);
       posterior = scores_.front().log_likelihood.row(row) + log_initial.transpose();
-      const double weight = row_weights_[static_cast<std::size_t>(row)];
+      const double weight = weights[static_cast<std::size_t>(row)];
       const double log_likelihood = normalise_logs({posterior.data(), static_cast<std::size_t>(states)});
       if (weight > 0) {
         sum[0] += weight * log_likelihood;
@@ -265,7 +263,7 @@ Expectation ChainProblem::expectation_by_rows() {
   });
   responsibilities_.initial = sums.tail(states);
   double silent = total_weight_;
-  for (const double weight : row_weights_)
+  for (const double weight : weights)
     silent -= weight;
   if (silent > 1e-9 * total_weight_) responsibilities_.initial += silent * parameters_.prior.initial;
   responsibilities_.pairs.clear();
@@ -353,6 +351,27 @@ Expectation ChainProblem::measure() {
   return found;
 }
 
+std::vector<std::string> ChainProblem::notes() const {
+  std::vector<std::string> result;
+  for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
+    for (const EmissionNote& note :
+         learner_.notes(evidence_.pools[p].rows, responsibilities_.rows[p], *parameters_.emissions[p])) {
+      std::string text =
+          note.state >= 0 ? concat(state_name(static_cast<Id>(p), note.state), ": ", note.text) : note.text;
+      if (note.bit >= 0) {
+        const Schema& schema = options_.identity.schema;
+        const PeriodRange& periods =
+            evidence_.layout->steps[static_cast<std::size_t>(evidence_.layout->pools[p].front())];
+        const Id bit = note.bit + periods.first * schema.course_count();
+        text += concat(": course ", schema.course(schema.course_of(bit)).name, ", period ",
+                       schema.period(schema.period_of(bit)));
+      }
+      if (std::ranges::find(result, text) == result.end()) result.push_back(std::move(text));
+    }
+  }
+  return result;
+}
+
 bool ChainProblem::finish_emissions() {
   bool any = false;
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
@@ -415,19 +434,6 @@ void ChainProblem::maximize_emissions(const ChainParameters* previous) {
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
     const Emission* before = previous != nullptr ? previous->emissions[p].get() : nullptr;
     emissions.push_back(learner_.maximize(evidence_.pools[p].rows, responsibilities_.rows[p], before, compute_));
-    for (const EmissionNote& note :
-         learner_.notes(evidence_.pools[p].rows, responsibilities_.rows[p], *emissions.back())) {
-      std::string text = note.text;
-      if (note.bit >= 0) {
-        const Schema& schema = options_.identity.schema;
-        const PeriodRange& periods =
-            evidence_.layout->steps[static_cast<std::size_t>(evidence_.layout->pools[p].front())];
-        const Id bit = note.bit + periods.first * schema.course_count();
-        text += concat(": course ", schema.course(schema.course_of(bit)).name, ", period ",
-                       schema.period(schema.period_of(bit)));
-      }
-      warnings_.insert(note.bit >= 0 ? concat(state_name(static_cast<Id>(p), note.state), ": ", text) : text);
-    }
   }
   parameters_.emissions = std::move(emissions);
 }
@@ -465,8 +471,8 @@ double ChainProblem::log_prior() const {
       sum += parameters_.departures(k, d) > 0 ? std::log(parameters_.departures(k, d)) : 0;
   }
   double total = options_.state_pseudocount * sum;
-  for (const auto& emission : parameters_.emissions)
-    total += learner_.log_prior(*emission);
+  for (std::size_t p = 0; p < parameters_.emissions.size(); ++p)
+    total += learner_.log_prior(evidence_.pools[p].rows, *parameters_.emissions[p]);
   return total;
 }
 

@@ -54,6 +54,9 @@ struct ChainResponsibilities {
   Matrix departures;            // states by periods; empty where nobody leaves
 };
 
+/// Once before training: the students each row stands for, by their weights (none: one each).
+void weigh_rows(ChainEvidence& evidence, std::span<const double> student_weights);
+
 class ChainProblem : public EmProblem {
  public:
   /// The evidence and the learner must outlive the problem.
@@ -90,6 +93,8 @@ class ChainProblem : public EmProblem {
   /// After EM: what the learner sets outside the climb, from the responsibilities of the last E step. True where that
   /// changed the parameters.
   bool finish_emissions();
+  /// What the learner has to say of the states as the last E step found them, in order of periods and states.
+  std::vector<std::string> notes() const;
   /// Expected weight of each state, steps by states, at the last E step.
   RowMatrix state_weights() const { return state_weights_; }
   const std::set<std::string>& warnings() const { return warnings_; }
@@ -117,7 +122,6 @@ class ChainProblem : public EmProblem {
   bool has_left_ = false;        // an absorbing state of the chain
   bool has_departures_ = false;  // a distribution of departures in a chain of one step
   double total_weight_ = 0;
-  std::vector<double> row_weights_;  // a chain of one step: weight of each row
   ChainParameters parameters_, best_, withdrawn_;
   ChainResponsibilities responsibilities_;
   std::vector<RowScores> scores_;  // of the last E step

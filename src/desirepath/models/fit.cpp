@@ -16,6 +16,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/bernoulli.h"
+#include "desirepath/emissions/gaussian.h"
 #include "desirepath/models/state_order.h"
 #include "desirepath/transcripts/split.h"
 
@@ -129,10 +130,9 @@ class Trainer {
         if (!(weight >= 0)) throw InputError(concat("--weights ", options.weights, ": a weight is negative"));
       }
     }
-    learner_ = make_learner(options);
+    learner_ = make_learner(options, evidence_->pools.front().rows.bit_count());
     if (!options.checkpoint.empty()) fingerprint_ = cohort.fingerprint();
-    for (RowPool& pool : evidence_->pools)
-      learner_->prepare(pool.rows);
+    weigh_rows(*evidence_, training_.weights);
   }
 
   FitEstimate estimate() const {
@@ -314,7 +314,7 @@ class Trainer {
     outcome.warnings = problem.warnings();
     outcome.parameters = best_validated ? std::move(*best_validated) : problem.take_parameters();
     if (!validation_evidence_)
-      outcome.best_iteration = outcome.em.fell ? outcome.em.best_iteration : outcome.em.iteration;
+      outcome.best_iteration = learner_->exact_m_step() ? outcome.em.iteration : outcome.em.best_iteration;
     const auto at = static_cast<std::size_t>(outcome.best_iteration);
     outcome.result.log_likelihood = outcome.em.trace[at];
     outcome.result.objective = outcome.em.objective_trace[at];
@@ -384,23 +384,25 @@ class Trainer {
 
   FitResult finish(RestartOutcome best, std::vector<RestartResult> restarts) {
     FitResult result;
-    // The expected shares of the states order them; the entropy goes into ICL.
+    // The expected shares of the states order them.
     ChainProblem problem(training_, *evidence_, *learner_, compute_);
     problem.start_from_parameters(std::move(best.parameters));
     problem.measure();
-    // What the learner sets after the climb has another likelihood than the last iterate.
+    const bool keeps_order =
+        options_.start == StartKind::labels || options_.start == StartKind::model || !options_.transitions.empty();
+    if (options_.match != nullptr || !keeps_order) {
+      ChainParameters parameters = problem.take_parameters();
+      const auto order = options_.match != nullptr ? match_states(parameters, layout_, *options_.match)
+                                                   : order_by_share(problem.state_weights(), layout_, options_.states);
+      problem.start_from_parameters(reorder_states(std::move(parameters), layout_, order));
+      problem.measure();
+    }
+    const std::vector<std::string> notes = problem.notes();
+    // What the learner sets after the climb may have another likelihood than the last iterate.
     std::optional<Expectation> finished;
     if (problem.finish_emissions()) finished = problem.measure();
     result.state_entropy = problem.state_entropy();
-    ChainParameters parameters = problem.parameters().copy();
-    const bool keeps_order =
-        options_.start == StartKind::labels || options_.start == StartKind::model || !options_.transitions.empty();
-    if (options_.match != nullptr) {
-      parameters = reorder_states(std::move(parameters), layout_, match_states(parameters, layout_, *options_.match));
-    } else if (!keeps_order) {
-      parameters = reorder_states(std::move(parameters), layout_,
-                                  order_by_share(problem.state_weights(), layout_, options_.states));
-    }
+    ChainParameters parameters = problem.take_parameters();
     result.kind = parameters.emissions.front()->training_kind();
     result.model = std::make_unique<HiddenChain>(training_.identity, std::move(parameters));
     result.students = train_->student_count();
@@ -416,6 +418,7 @@ class Trainer {
     result.best_iteration = best.best_iteration;
     result.restarts = std::move(restarts);
     result.warnings.assign(best.warnings.begin(), best.warnings.end());
+    result.warnings.insert(result.warnings.end(), notes.begin(), notes.end());
     if (best.em.fell)
       result.warnings.push_back(
           concat("the additive ridge is not an exact M step: the objective fell on the way; iterate ",
@@ -453,6 +456,13 @@ void FitOptions::validate() const {
   if (!(state_pseudocount >= 0)) throw OptionError("--state-pseudocount must not be negative");
   if (validation_share && !(*validation_share > 0 && *validation_share < 1))
     throw OptionError("--validation must be a file or a share between 0 and 1");
+  if (!(ridge >= 0)) throw OptionError("--ridge must not be negative");
+  if (covariance_prior && !(*covariance_prior >= 0)) throw OptionError("--covariance-prior must not be negative");
+  if (choice.emission == GaussianEmission::family_name && covariance_prior && *covariance_prior == 0 && ridge == 0) {
+    throw OptionError("--covariance-prior 0 needs a --ridge above 0: without a floor the likelihood has no bound");
+  }
+  if (ridge > 0 && covariance_prior && *covariance_prior > 0)
+    throw OptionError("--ridge and --covariance-prior: one or the other");
   if (resume && checkpoint.empty()) throw OptionError("--resume needs --checkpoint FILE");
   em.validate();
 }
@@ -464,6 +474,12 @@ nlohmann::ordered_json FitOptions::describe() const {
   json["states"] = states;
   if (pseudocount) json["pseudocount"] = *pseudocount;
   json["state_pseudocount"] = state_pseudocount;
+  if (choice.emission == GaussianEmission::family_name) {
+    if (covariance) json["covariance"] = covariance->name();
+    if (covariance_prior) json["covariance_prior"] = *covariance_prior;
+    if (ridge > 0) json["ridge"] = ridge;
+    json["calibrate"] = calibrate ? "marginals" : "none";
+  }
   if (choice.emission == "tree") json["tree"] = tree == TreeShape::shared ? "shared" : "per-state";
   json["start"] = start == StartKind::kmeans   ? "kmeans"
                   : start == StartKind::random ? "random"
@@ -480,7 +496,17 @@ nlohmann::ordered_json FitOptions::describe() const {
   return json;
 }
 
-std::unique_ptr<EmissionLearner> make_learner(const FitOptions& options) {
+CovarianceChoice FitOptions::covariance_for(Id bits) const {
+  if (covariance) return *covariance;
+  return bits > most_dense_bits ? CovarianceChoice{CovarianceShape::factor, 8} : CovarianceChoice{};
+}
+
+std::unique_ptr<EmissionLearner> make_learner(const FitOptions& options, Id bits) {
+  if (options.choice.emission == GaussianEmission::family_name) {
+    return std::make_unique<GaussianLearner>(GaussianOptions{options.covariance_for(bits), options.covariance_prior,
+                                                             options.ridge, options.calibrate,
+                                                             options.pseudocount.value_or(0.1)});
+  }
   if (options.choice.emission == TreeEmission::family_name) {
     TreeOptions tree;
     tree.shape = options.tree;

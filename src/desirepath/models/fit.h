@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "desirepath/core/progress.h"
+#include "desirepath/emissions/gaussian.h"
 #include "desirepath/emissions/tree.h"
 #include "desirepath/models/catalog.h"
 #include "desirepath/models/chain_training.h"
@@ -44,6 +45,10 @@ struct FitOptions {
   std::optional<double> pseudocount;  // none: the family's own
   double state_pseudocount = 0.1;
   TreeShape tree = TreeShape::shared;
+  std::optional<CovarianceChoice> covariance;  // none: full, or 8 factors where a step is too wide for that
+  std::optional<double> covariance_prior;      // none: the family's own
+  double ridge = 0;
+  bool calibrate = true;
 
   StartKind start = StartKind::kmeans;
   std::vector<LabelRow> labels;
@@ -66,6 +71,8 @@ struct FitOptions {
   std::string options_digest;  // of everything above, set by describe(); a checkpoint belongs to one
 
   void validate() const;
+  static constexpr Id most_dense_bits = 2000;
+  CovarianceChoice covariance_for(Id bits) const;
   /// Everything that decides the result, for the model file and to tell checkpoints apart.
   nlohmann::ordered_json describe() const;
 };
@@ -104,7 +111,7 @@ FitResult fit_model(const Cohort& cohort, const FitOptions& options, const Compu
                     const ProgressSink& progress);
 FitEstimate estimate_fit(const Cohort& cohort, const FitOptions& options, const Compute& compute);
 
-/// The learner a choice of emission stands for.
-std::unique_ptr<EmissionLearner> make_learner(const FitOptions& options);
+/// The learner a choice of emission stands for, in steps of so many bits.
+std::unique_ptr<EmissionLearner> make_learner(const FitOptions& options, Id bits);
 
 }  // namespace desirepath::inline models

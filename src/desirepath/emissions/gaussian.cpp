@@ -1,0 +1,209 @@
+#include "desirepath/emissions/gaussian.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+#include "desirepath/emissions/gaussian_dense.h"
+#include "desirepath/emissions/gaussian_factors.h"
+#include "desirepath/probability/gaussian.h"
+#include "desirepath/probability/normal.h"
+
+namespace desirepath::inline emissions {
+
+CovarianceChoice CovarianceChoice::parse(const std::string& text) {
+  if (text == "full") return {CovarianceShape::full, 0};
+  if (text == "tied") return {CovarianceShape::tied, 0};
+  if (text == "diagonal") return {CovarianceShape::diagonal, 0};
+  if (text.starts_with("factor:")) {
+    Id factors = 0;
+    const auto parsed = std::from_chars(text.data() + 7, text.data() + text.size(), factors);
+    if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && factors >= 1)
+      return {CovarianceShape::factor, factors};
+  }
+  throw OptionError(concat("--covariance '", text, "': one of full, tied, diagonal, factor:Q (Q factors, from 1)"));
+}
+
+std::string CovarianceChoice::name() const {
+  switch (shape) {
+    case CovarianceShape::full:
+      return "full";
+    case CovarianceShape::tied:
+      return "tied";
+    case CovarianceShape::diagonal:
+      return "diagonal";
+    case CovarianceShape::factor:
+      return concat("factor:", factors);
+  }
+  return {};
+}
+
+RowMatrix GaussianParameters::variances() const {
+  if (!is_dense()) {
+    RowMatrix result = noise;
+    for (Index k = 0; k < mean.cols(); ++k)
+      result.col(k) += loading[static_cast<std::size_t>(k)].rowwise().squaredNorm();
+    return result;
+  }
+  RowMatrix result(mean.rows(), mean.cols());
+  for (Index k = 0; k < mean.cols(); ++k) {
+    if (is_tied() && k > 0)
+      result.col(k) = result.col(0);
+    else
+      result.col(k) = Matrix(factor_of(k).triangularView<Eigen::Lower>()).rowwise().squaredNorm();
+  }
+  return result;
+}
+
+std::string GaussianParameters::fault() const {
+  const Index bits = mean.rows(), states = mean.cols();
+  if (states < 1 || !mean.allFinite()) return "means are not numbers";
+  if (standard_mean.rows() != bits || standard_mean.cols() != states || !standard_mean.allFinite())
+    return "calibrated means do not fit";
+  if (is_dense()) {
+    const auto count = static_cast<Index>(cholesky.size());
+    if (count != states && count != 1) return "covariances do not fit the states";
+    for (const Matrix& factor : cholesky) {
+      if (factor.rows() != bits || factor.cols() != bits || !factor.allFinite() ||
+          !(factor.diagonal().array() > 0).all())
+        return "a covariance is not positive definite";
+    }
+    return {};
+  }
+  if (static_cast<Index>(loading.size()) != states) return "loadings do not fit the states";
+  for (const RowMatrix& matrix : loading) {
+    if (matrix.rows() != bits || matrix.cols() != loading.front().cols() || !matrix.allFinite())
+      return "loadings do not fit the courses";
+  }
+  if (noise.rows() != bits || noise.cols() != states || !noise.allFinite() || !(noise.array() > 0).all())
+    return "a variance is not above zero";
+  return {};
+}
+
+GaussianEmission::GaussianEmission(GaussianParameters parameters) : parameters_(std::move(parameters)) {
+  const std::string fault = parameters_.fault();
+  if (!fault.empty()) throw NumericalError(concat("Gaussian: ", fault));
+}
+
+GaussianEmission::~GaussianEmission() = default;
+
+namespace {
+
+template <class Target>
+Target read_matrix(const ArchiveReader& archive, const std::string& name) {
+  const std::vector<double> values = archive.read<double>(name);
+  const std::vector<std::int64_t>& shape = archive.shape(name);
+  if (shape.size() != 2) archive.refuse("damaged: " + name);
+  return Eigen::Map<const Target>(values.data(), shape[0], shape[1]);
+}
+
+template <class Source>
+void add_matrix(ArchiveWriter& archive, const std::string& name, const Source& matrix) {
+  archive.add(name, std::span<const double>(matrix.data(), static_cast<std::size_t>(matrix.size())),
+              {matrix.rows(), matrix.cols()});
+}
+
+}  // namespace
+
+std::unique_ptr<GaussianEmission> GaussianEmission::load(const ArchiveReader& archive, const std::string& prefix) {
+  GaussianParameters parameters;
+  parameters.mean = read_matrix<RowMatrix>(archive, prefix + ".mean");
+  parameters.standard_mean = read_matrix<RowMatrix>(archive, prefix + ".standard_mean");
+  for (Index k = 0; archive.has(concat(prefix, ".cholesky.", k)); ++k)
+    parameters.cholesky.push_back(read_matrix<Matrix>(archive, concat(prefix, ".cholesky.", k)));
+  if (!parameters.is_dense()) {
+    for (Index k = 0; archive.has(concat(prefix, ".loading.", k)); ++k)
+      parameters.loading.push_back(read_matrix<RowMatrix>(archive, concat(prefix, ".loading.", k)));
+    parameters.noise = read_matrix<RowMatrix>(archive, prefix + ".noise");
+  }
+  const std::string fault = parameters.fault();
+  if (!fault.empty()) archive.refuse("damaged: " + fault);
+  return std::make_unique<GaussianEmission>(std::move(parameters));
+}
+
+void GaussianEmission::save(ArchiveWriter& archive, const std::string& prefix) const {
+  add_matrix(archive, prefix + ".mean", parameters_.mean);
+  add_matrix(archive, prefix + ".standard_mean", parameters_.standard_mean);
+  // Column by column, as they lie: read row by row it is the upper factor U of U'U.
+  for (std::size_t k = 0; k < parameters_.cholesky.size(); ++k)
+    add_matrix(archive, concat(prefix, ".cholesky.", k), parameters_.cholesky[k]);
+  for (std::size_t k = 0; k < parameters_.loading.size(); ++k)
+    add_matrix(archive, concat(prefix, ".loading.", k), parameters_.loading[k]);
+  if (!parameters_.is_dense()) add_matrix(archive, prefix + ".noise", parameters_.noise);
+}
+
+Matrix GaussianEmission::covariance(Id state) const {
+  if (parameters_.is_dense()) return covariances_of({parameters_.factor_of(state)}, Compute(1)).front();
+  const RowMatrix& loading = parameters_.loading[static_cast<std::size_t>(state)];
+  Matrix result = loading * loading.transpose();
+  result.diagonal() += parameters_.noise.col(state);
+  return result;
+}
+
+const DenseForm& GaussianEmission::dense_form(const Compute& compute) const {
+  std::call_once(form_made_, [&] {
+    Vector log_determinants(static_cast<Index>(parameters_.cholesky.size()));
+    for (std::size_t g = 0; g < parameters_.cholesky.size(); ++g)
+      log_determinants[static_cast<Index>(g)] = log_determinant(parameters_.cholesky[g]);
+    form_ = std::make_unique<DenseForm>(precisions_of(parameters_.cholesky, compute), log_determinants,
+                                        parameters_.mean, bit_count(), compute);
+  });
+  return *form_;
+}
+
+std::span<const LikelihoodKind> GaussianEmission::likelihood_kinds() const {
+  static constexpr std::array kinds = {LikelihoodKind::density};
+  return kinds;
+}
+
+RowScores GaussianEmission::score(const StepRows& rows, LikelihoodKind, const Compute& compute) const {
+  return {parameters_.is_dense() ? dense_scores(*this, rows, compute) : factor_scores(*this, rows, compute), {}};
+}
+
+std::unique_ptr<GivenPattern> GaussianEmission::given(const UnknownBits& unknown) const {
+  return parameters_.is_dense() ? dense_given(*this, unknown) : factor_given(*this, unknown);
+}
+
+RowMatrix GaussianEmission::bit_probabilities() const {
+  return parameters_.standard_mean.unaryExpr([](double t) { return normal_cdf(t); });
+}
+
+std::int64_t GaussianEmission::parameter_count() const {
+  const std::int64_t bits = bit_count(), states = state_count();
+  if (parameters_.is_dense())
+    return bits * states + static_cast<std::int64_t>(parameters_.cholesky.size()) * bits * (bits + 1) / 2;
+  const std::int64_t factors = parameters_.loading.front().cols();
+  return states * (2 * bits + bits * factors - factors * (factors - 1) / 2);
+}
+
+std::unique_ptr<Emission> GaussianEmission::reordered(std::span<const Id> order) const {
+  GaussianParameters result;
+  const std::vector<Id> columns(order.begin(), order.end());
+  result.mean = parameters_.mean(Eigen::all, columns);
+  result.standard_mean = parameters_.standard_mean(Eigen::all, columns);
+  if (parameters_.is_dense()) {
+    if (parameters_.cholesky.size() == 1)
+      result.cholesky = parameters_.cholesky;
+    else
+      for (const Id k : order)
+        result.cholesky.push_back(parameters_.cholesky[static_cast<std::size_t>(k)]);
+  } else {
+    for (const Id k : order)
+      result.loading.push_back(parameters_.loading[static_cast<std::size_t>(k)]);
+    result.noise = parameters_.noise(Eigen::all, columns);
+  }
+  return std::make_unique<GaussianEmission>(std::move(result));
+}
+
+std::int64_t GaussianEmission::byte_count() const {
+  std::int64_t count = 2 * parameters_.mean.size() + parameters_.noise.size();
+  for (const Matrix& factor : parameters_.cholesky)
+    count += factor.size();
+  for (const RowMatrix& loading : parameters_.loading)
+    count += loading.size();
+  return 8 * count;
+}
+
+}  // namespace desirepath::inline emissions

@@ -1,0 +1,121 @@
+// Gaussian on -1/+1: in each state the vector x = 2b - 1 of a step is multivariate normal (the paper's "biased"
+// learning, 3.1.1 and 3.2), exactly and at the cost of the enrollments alone (taken_pairs.h).
+//
+// Two means: EM's own, for states and density; and one whose share of each course above zero is the state's true share
+// (calibration of marginals), for marginals, samples and mass. docs/models/gaussian.md.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include "desirepath/emissions/emission.h"
+
+namespace desirepath::inline emissions {
+
+enum class CovarianceShape { full, tied, diagonal, factor };
+
+/// "full", "tied", "diagonal", "factor:Q".
+struct CovarianceChoice {
+  CovarianceShape shape = CovarianceShape::full;
+  Id factors = 0;  // of "factor"
+  /// Throws OptionError.
+  static CovarianceChoice parse(const std::string& text);
+  std::string name() const;
+  bool is_dense() const { return shape == CovarianceShape::full || shape == CovarianceShape::tied; }
+};
+
+/// A diagonal covariance is one without factors.
+struct GaussianParameters {
+  RowMatrix mean;                  // bits by states: EM's
+  RowMatrix standard_mean;         // bits by states: the calibrated mean over the standard deviation
+  std::vector<Matrix> cholesky;    // lower factors: one a state, or one for all (tied); else empty
+  std::vector<RowMatrix> loading;  // bits by factors, one a state; empty where dense
+  RowMatrix noise;                 // bits by states: variances beside the factors; empty where dense
+
+  bool is_dense() const { return !cholesky.empty(); }
+  bool is_tied() const { return cholesky.size() == 1 && mean.cols() > 1; }
+  const Matrix& factor_of(Index state) const { return cholesky[is_tied() ? 0 : static_cast<std::size_t>(state)]; }
+  /// Variance of every bit: bits by states.
+  RowMatrix variances() const;
+  /// Empty, or what is wrong.
+  std::string fault() const;
+};
+
+class DenseForm;
+
+class GaussianEmission : public Emission {
+ public:
+  static constexpr std::string_view family_name = "gaussian";
+  explicit GaussianEmission(GaussianParameters parameters);
+  ~GaussianEmission() override;
+  static std::unique_ptr<GaussianEmission> load(const ArchiveReader& archive, const std::string& prefix);
+
+  const GaussianParameters& parameters() const { return parameters_; }
+  Matrix covariance(Id state) const;
+  /// The precisions of a dense covariance as scores; made once, when first asked for.
+  const DenseForm& dense_form(const Compute& compute) const;
+
+  std::string_view family() const override { return family_name; }
+  Id state_count() const override { return static_cast<Id>(parameters_.mean.cols()); }
+  Id bit_count() const override { return static_cast<Id>(parameters_.mean.rows()); }
+  std::span<const LikelihoodKind> likelihood_kinds() const override;
+  LikelihoodKind training_kind() const override { return LikelihoodKind::density; }
+  RowScores score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
+  std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
+  RowMatrix bit_probabilities() const override;
+  std::int64_t parameter_count() const override;
+  std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
+  void save(ArchiveWriter& archive, const std::string& prefix) const override;
+  std::int64_t byte_count() const override;
+
+ private:
+  GaussianParameters parameters_;
+  mutable std::once_flag form_made_;
+  mutable std::unique_ptr<DenseForm> form_;
+};
+
+struct GaussianOptions {
+  CovarianceChoice covariance;
+  /// Students of the pooled variance added to every state's covariance; none: by shape and size (see prior_students).
+  std::optional<double> covariance_prior;
+  double ridge = 0;  // added to the diagonal; above 0 the prior is 0
+  bool calibrate = true;
+  double pseudocount = 0.1;  // of the calibrated shares
+};
+
+class GaussianLearner : public EmissionLearner {
+ public:
+  explicit GaussianLearner(const GaussianOptions& options) : options_(options) {}
+  std::string_view family() const override { return GaussianEmission::family_name; }
+  std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
+                                     const Compute& compute) const override;
+  std::unique_ptr<Emission> finish(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
+                                   const Compute& compute) const override;
+  double log_prior(const StepRows& rows, const Emission& emission) const override;
+  bool exact_m_step() const override { return options_.ridge == 0; }
+  bool needs_previous(const StepRows& rows) const override {
+    return !rows.all_known() || options_.covariance.shape == CovarianceShape::factor;
+  }
+  double memory_estimate(Id bits, Id states, int threads) const override;
+  double work_estimate(const StepRows& rows, Id states) const override;
+  std::vector<EmissionNote> notes(const StepRows& rows, const RowMatrix& responsibilities,
+                                  const Emission& emission) const override;
+
+  /// The weight of the covariance prior, in students.
+  double prior_students(Id bits) const;
+
+ private:
+  GaussianParameters maximize_dense(const StepRows& rows, const RowMatrix& responsibilities,
+                                    const GaussianEmission* previous, const Vector& pooled,
+                                    const Compute& compute) const;
+  GaussianParameters maximize_factors(const StepRows& rows, const RowMatrix& responsibilities,
+                                      const GaussianEmission* previous, const Vector& pooled,
+                                      const Compute& compute) const;
+  GaussianOptions options_;
+};
+
+/// Variance of every bit (as -1/+1) over all rows that know it, half a student added to each answer, so that it is
+/// never zero: what the covariance prior draws towards.
+Vector pooled_variance(const StepRows& rows);
+
+}  // namespace desirepath::inline emissions
