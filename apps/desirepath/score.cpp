@@ -54,6 +54,8 @@ void add_score(Program& program) {
     const Cohort cohort = open_aligned_cohort(options->cohort, *stored.model, options->ignore_unseen, *table, console);
     const Compute compute(console.thread_count(), console.interrupt_flag());
     const HeldOutScore score = score_students(*stored.model, EvidenceBatch::of(cohort), kind, compute);
+    const std::string note = stored.model->likelihood_note(EvidenceBatch::of(cohort), kind, compute);
+    if (!note.empty()) console.say(note);
     if (score.impossible > 0) {
       console.warn(concat(counted(score.impossible, "student is", "students are"),
                           " impossible under the model (probability 0, shown empty) and not in the mean"));
@@ -83,6 +85,7 @@ void add_score(Program& program) {
       json["standard_error"] = score.standard_error_of_mean;
       json["likelihood_kind"] = std::string(name_of(kind));
       json["impossible_students"] = score.impossible;
+      if (!note.empty()) json["note"] = note;
       if (score.impossible > 0) json["reason"] = "their evidence has probability 0 under the model";
       console.print_json("score", json);
       return;

@@ -36,6 +36,12 @@ class GivenPattern {
   virtual ~GivenPattern() = default;
   /// p(bit = 1 | known bits, state) of the bits asked for: states by asked. `taken` are the row's known ones.
   virtual void marginals(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out) const = 0;
+  /// The same with standard errors; none where exact.
+  virtual void marginals_with_errors(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out,
+                                     Eigen::Ref<RowMatrix> errors) const {
+    marginals(taken, asked, out);
+    errors.setZero();
+  }
   /// All taken bits of the row after its unknown ones are drawn in this state; ascending.
   virtual void complete(std::span<const Id> taken, Id state, RandomStream& stream, std::vector<Id>& result) const = 0;
 };
@@ -56,6 +62,10 @@ class Emission {
   virtual RowScores score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const = 0;
   /// The emission as rows of a pattern see it; must not outlive the emission.
   virtual std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const = 0;
+  /// The same without shortcuts, where given() takes any: slower, perhaps sampled.
+  virtual std::unique_ptr<GivenPattern> given_exactly(const UnknownBits& unknown) const { return given(unknown); }
+  /// What a reader of these likelihoods should know of their making; empty: nothing.
+  virtual std::string likelihood_note(const StepRows&, LikelihoodKind, const Compute&) const { return {}; }
   /// p(bit = 1 | state) with nothing known: bits by states.
   virtual RowMatrix bit_probabilities() const = 0;
 

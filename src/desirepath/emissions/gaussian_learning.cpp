@@ -256,7 +256,7 @@ void step_factors(GaussianParameters& parameters, Index state, const StepRows& r
   for (Id pattern = 0; pattern < rows.pattern_count(); ++pattern) {
     const Range range{rows.first_row(pattern), rows.end_row(pattern)};
     if (range.size() == 0) continue;
-    const FactorPosterior posterior(parameters, state, rows.unknown(pattern));
+    const FactorsGivenRow posterior(parameters, state, rows.unknown(pattern));
     const Vector sums = compute.sum_over(range.size(), size * size, [&](Range part, Vector& sum) {
       Vector whitened(factors);
       Eigen::Map<Matrix> products(sum.data(), size, size);

@@ -54,9 +54,12 @@ class HiddenChain : public Model, public HiddenStates {
     return parameters_.emissions.front()->likelihood_kinds();
   }
   Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute) const override;
-  Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute) const override;
-  EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream,
-                         const Compute& compute) const override;
+  Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute,
+                      Conditioning conditioning = Conditioning::linear) const override;
+  EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream, const Compute& compute,
+                         Conditioning conditioning = Conditioning::linear) const override;
+  std::string likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind,
+                              const Compute& compute) const override;
   const HiddenStates* hidden_states() const override { return this; }
   std::int64_t parameter_count() const override;
   void save(ArchiveWriter& archive) const override;
@@ -76,7 +79,10 @@ class HiddenChain : public Model, public HiddenStates {
  private:
   void check_evidence(const EvidenceBatch& evidence) const;
   /// p(state | evidence), students by (step, state).
-  RowMatrix posterior_of(const ChainEvidence& data, const Compute& compute) const;
+  RowMatrix posterior_of(const ChainEvidence& data, LikelihoodKind kind, const Compute& compute) const;
+  /// The likelihood that weighs states: learning's own, or that of the binary rows.
+  LikelihoodKind state_kind(Conditioning conditioning) const;
+  std::unique_ptr<GivenPattern> given(std::size_t pool, const UnknownBits& unknown, Conditioning conditioning) const;
 
   ChainIdentity identity_;
   ChainParameters parameters_;
