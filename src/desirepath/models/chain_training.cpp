@@ -356,8 +356,11 @@ std::vector<std::string> ChainProblem::notes() const {
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
     for (const EmissionNote& note :
          learner_.notes(evidence_.pools[p].rows, responsibilities_.rows[p], *parameters_.emissions[p])) {
-      std::string text =
-          note.state >= 0 ? concat(state_name(static_cast<Id>(p), note.state), ": ", note.text) : note.text;
+      const bool per_period = evidence_.layout->structure == TimeStructure::per_period;
+      std::string text = note.state >= 0 ? concat(state_name(static_cast<Id>(p), note.state), ": ", note.text)
+                         : per_period
+                             ? concat("period ", options_.identity.schema.period(static_cast<Id>(p)), ": ", note.text)
+                             : note.text;
       if (note.bit >= 0) {
         const Schema& schema = options_.identity.schema;
         const PeriodRange& periods =
