@@ -76,6 +76,15 @@ struct EmissionNote {
   std::string text;
 };
 
+/// What an M step would give without some of the rows it rests on.
+class LeftOut {
+ public:
+  virtual ~LeftOut() = default;
+  /// Scores of these rows (rows by states, as Emission::score) when their own share of the responsibilities, `weights`
+  /// (rows by states), is taken out first. May be called from any thread.
+  virtual void score(std::span<const std::int32_t> rows, const RowMatrix& weights, RowMatrix& out) const = 0;
+};
+
 /// Learns emissions of one family. Immutable options; no memory between calls.
 class EmissionLearner {
  public:
@@ -88,6 +97,10 @@ class EmissionLearner {
                                              const Emission* previous, const Compute& compute) const = 0;
   /// Another emission worth trying beside maximize()'s; taken only if the objective is higher there. Null: none.
   virtual std::unique_ptr<Emission> propose(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
+    return nullptr;
+  }
+  /// For leave-one-out scores; null where the family has no such M step. Must not outlive the rows.
+  virtual std::unique_ptr<LeftOut> leave_out(const StepRows&, const RowMatrix&, const Compute&) const {
     return nullptr;
   }
   /// The prior's share of the objective at these parameters.
