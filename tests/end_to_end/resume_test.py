@@ -32,9 +32,29 @@ class Resume(ProgramTest):
 
     def uninterrupted(self, case):
         begin = time.monotonic()
-        self.run_program(*self.arguments(case, out="whole.desirepath"))
+        self.run_program(*self.arguments(case, out="whole.desirepath"), "--force")
         self.assertFalse(self.path("c").exists())
         return time.monotonic() - begin, self.read("whole.desirepath")
+
+    def interrupted(self, case, wait):
+        """Starts or resumes, interrupts after a while; whether that stopped it."""
+        # --checkpoint-every is far off: what is there, the interruption wrote.
+        process = self.start(*self.arguments(case, every=1e6))
+        time.sleep(wait)
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        if process.returncode == 0:
+            return False
+        self.assertLess(time.monotonic() - sent, 2)
+        self.assertEqual(out, "")
+        self.assertIn(process.returncode, (130, -signal.SIGINT), err)  # the signal itself while the cohort is read
+        if process.returncode == 130 and "--resume" in err:
+            kept = self.run_program("inspect", "c", "--json").json
+            self.assertEqual(kept["kind"], "checkpoint")
+            self.assertLessEqual({"restart", "iteration", "holds"}, set(kept))
+            self.assertFalse(self.path("m.desirepath").exists())
+        return process.returncode == 130
 
     def test_interrupt(self):
         draw = random.Random(7)
@@ -42,54 +62,34 @@ class Resume(ProgramTest):
             with self.subTest(case=case):
                 seconds, whole = self.uninterrupted(case)
                 stops = 0
-                while not self.path("m.desirepath").exists():
-                    # --checkpoint-every is far off: what is there, the interruption wrote.
-                    process = self.start(*self.arguments(case, every=1e6))
-                    time.sleep(0.05 + draw.random() * seconds / 3)
-                    sent = time.monotonic()
-                    process.send_signal(signal.SIGINT)
-                    out, err = process.communicate(timeout=60)
-                    if process.returncode == 0:
-                        break
-                    self.assertLess(time.monotonic() - sent, 2)
-                    self.assertEqual(out, "")
-                    self.assertIn(process.returncode, (130, -signal.SIGINT), err)  # the signal itself while the cohort is read
-                    if process.returncode == 130:
-                        stops += 1
-                        self.assertIn("interrupted", err)
-                        if "--resume" in err:
-                            kept = self.run_program("inspect", "c", "--json").json
-                            self.assertEqual(kept["kind"], "checkpoint")
-                            self.assertLessEqual({"restart", "iteration", "holds"}, set(kept))
-                            self.assertFalse(self.path("m.desirepath").exists())
-                    self.assertLess(stops, 200)
-                self.assertEqual(self.read("m.desirepath"), whole)
-                self.assertFalse(self.path("c").exists())
-                self.path("m.desirepath").unlink()
-                self.path("whole.desirepath").unlink()
-                self.assertGreater(stops, 0)
+                while stops < 3:  # a busy machine may let a run end before the signal comes
+                    while not self.path("m.desirepath").exists():
+                        stops += self.interrupted(case, 0.02 + draw.random() * seconds / 2)
+                        self.assertLess(stops, 300)
+                    self.assertEqual(self.read("m.desirepath"), whole)
+                    self.assertFalse(self.path("c").exists())
+                    self.path("m.desirepath").unlink()
 
     def test_a_checkpoint_belongs_to_one_fit(self):
-        seconds, _ = self.uninterrupted("nb")
-        process = self.start(*self.arguments("nb"))
+        def endless(**changes):
+            arguments = list(self.arguments("tan"))
+            for name, value in {"iterations": 10**8, **changes}.items():
+                arguments[arguments.index(f"--{name}") + 1] = value
+            return arguments
+
+        process = self.start(*endless())
         while process.poll() is None and not self.path("c").exists():
             time.sleep(0.005)
         process.kill()
         process.communicate()
-        if not self.path("c").exists():
-            self.fail(f"the fit of {seconds} s ended before it could be killed")
-        other = list(self.arguments("nb"))
-        other[other.index("--states") + 1] = 7
-        self.assertIn("other options", self.run_program(*other, code=2).err)
+        self.assertIn("other options", self.run_program(*endless(states=7), code=2).err)
         self.write_students("o.csv", students=50)
-        other = list(self.arguments("nb"))
-        other[1] = "o.csv"
-        self.assertIn("other data", self.run_program(*other, code=2).err)
+        self.assertIn("other data", self.run_program("fit", "o.csv", *endless()[2:], code=2).err)
         self.assertIn("c: ", self.run_program("score", "c", "t.csv", code=3).err)  # no model
         whole = self.read("c")
         for data in (whole[:-1], whole[:100], b""):
             self.path("c").write_bytes(data)
-            self.run_program(*self.arguments("nb"), code=3)
+            self.run_program(*endless(), code=3)
 
 
 class Kill(Resume):
@@ -114,7 +114,6 @@ class Kill(Resume):
                 self.path("c").unlink()
             self.assertEqual(self.read("m.desirepath"), whole, case)
             self.path("m.desirepath").unlink()
-            self.path("whole.desirepath").unlink()
         print(f"{kills} kills in {round_number} fits")
 
 
