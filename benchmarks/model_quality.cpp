@@ -117,10 +117,10 @@ void run(int count, char** arguments) {
     const bool has_middle = cohort.schema().period_count() > 2;
     const InferenceScore inference =
         has_middle ? infer_period(*fit.model, training, held_out, {}, compute) : InferenceScore{};
-    table.add_row({spec, score.mean, score.standard_error_of_mean, error.by_course / floor.by_course,
+    table.add_row({spec, score.mean(), score.standard_error_of_mean, error.by_course / floor.by_course,
                    exact_error(*fit.model, truth, compute) / floor.by_bit, inference.accuracy, inference.cross_entropy,
                    fit.seconds, static_cast<std::int64_t>(fit.iterations)});
-    std::cerr << spec << ": " << fixed(score.mean, 3) << "\n";
+    std::cerr << spec << ": " << fixed(score.mean(), 3) << "\n";
     if (&spec == &specs.back() && has_middle) {
       std::cout << "middle period: most frequent answer " << fixed(inference.most_frequent, 4)
                 << ", entropy of training shares " << fixed(inference.marginal_entropy, 3) << ", " << inference.students

@@ -30,6 +30,7 @@ struct FitArguments {
   std::optional<Cohort> validation_cohort_;
 };
 
-std::shared_ptr<FitArguments> add_fit_options(CLI::App& app);
+/// single: one model is trained, so that it can be validated, checkpointed and matched as well.
+std::shared_ptr<FitArguments> add_fit_options(CLI::App& app, bool single);
 
 }  // namespace desirepath::app

@@ -86,6 +86,15 @@ struct EmissionNote {
   std::string text;
 };
 
+/// What an M step would give without some of the rows it rests on.
+class LeftOut {
+ public:
+  virtual ~LeftOut() = default;
+  /// Scores of these rows (rows by states, as Emission::score) when their own share of the responsibilities, `weights`
+  /// (rows by states), is taken out first. May be called from any thread.
+  virtual void score(std::span<const std::int32_t> rows, const RowMatrix& weights, RowMatrix& out) const = 0;
+};
+
 /// Learns emissions of one family. Immutable options; no memory between calls.
 class EmissionLearner {
  public:
@@ -101,6 +110,10 @@ class EmissionLearner {
   /// Called once after EM, with the responsibilities the emission itself gives: what is set outside the climb, such as
   /// calibrated marginals. Null: the emission stays as it is.
   virtual std::unique_ptr<Emission> finish(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
+    return nullptr;
+  }
+  /// For leave-one-out scores; null where the family has no such M step. Must not outlive the rows.
+  virtual std::unique_ptr<LeftOut> leave_out(const StepRows&, const RowMatrix&, const Compute&) const {
     return nullptr;
   }
   /// The prior's share of the objective at these parameters.

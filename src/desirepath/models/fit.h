@@ -111,6 +111,12 @@ FitResult fit_model(const Cohort& cohort, const FitOptions& options, const Compu
                     const ProgressSink& progress);
 FitEstimate estimate_fit(const Cohort& cohort, const FitOptions& options, const Compute& compute);
 
+/// log p of each student of the cohort a model was trained on, each left out in turn by one EM step from the model
+/// (ChainProblem::left_out_scores). training: what the model file says. Throws OptionError when the cohort is another
+/// one or the emission has no such step.
+Vector leave_one_out(const HiddenChain& model, const std::string& training, const Cohort& cohort,
+                     const Compute& compute);
+
 /// The learner a choice of emission stands for, in steps of so many bits.
 std::unique_ptr<EmissionLearner> make_learner(const FitOptions& options, Id bits);
 

@@ -53,26 +53,32 @@ Vector log_departure(const Matrix& departures, const DepartureRange& range) {
   return logs;
 }
 
-void student_emissions(const ChainParameters& parameters, const ChainEvidence& evidence,
-                       const std::vector<RowScores>& scores, std::int64_t student, RowMatrix& out) {
-  const StepLayout& layout = *evidence.layout;
-  const Index emitting = parameters.emitting_states();
-  for (Id step = 0; step < layout.step_count(); ++step) {
-    const std::int32_t row = evidence.row(student, step);
-    if (row < 0) {
-      out.row(step).setZero();
-    } else {
-      out.row(step).head(emitting) =
-          scores[static_cast<std::size_t>(layout.pool_of[static_cast<std::size_t>(step)])].log_likelihood.row(row);
+void student_frame(const ChainParameters& parameters, const ChainEvidence& evidence, std::int64_t student,
+                   RowMatrix& out) {
+  out.setZero();
+  if (parameters.has_left_state) {
+    const Index left = parameters.prior.state_count() - 1;
+    for (Id step = 0; step < evidence.layout->step_count(); ++step) {
+      const Presence presence = evidence.presence_at(student, step);
+      if (presence == Presence::present) out(step, left) = -infinity;
+      if (presence == Presence::left) out.row(step).head(left).setConstant(-infinity);
     }
-    if (!parameters.has_left_state) continue;
-    const Presence presence = evidence.presence_at(student, step);
-    out(step, emitting) = presence == Presence::present ? -infinity : 0;
-    if (presence == Presence::left) out.row(step).head(emitting).setConstant(-infinity);
   }
   if (parameters.departures.size() > 0) {
     out.row(0) +=
         log_departure(parameters.departures, evidence.departures[static_cast<std::size_t>(student)]).transpose();
+  }
+}
+
+void student_emissions(const ChainParameters& parameters, const ChainEvidence& evidence,
+                       const std::vector<RowScores>& scores, std::int64_t student, RowMatrix& out) {
+  const StepLayout& layout = *evidence.layout;
+  student_frame(parameters, evidence, student, out);
+  for (Id step = 0; step < layout.step_count(); ++step) {
+    const std::int32_t row = evidence.row(student, step);
+    if (row < 0) continue;
+    out.row(step).head(parameters.emitting_states()) +=
+        scores[static_cast<std::size_t>(layout.pool_of[static_cast<std::size_t>(step)])].log_likelihood.row(row);
   }
 }
 

@@ -35,6 +35,9 @@ std::vector<RowScores> score_pools(const ChainParameters& parameters, const Chai
 /// One student's log-emissions, steps by states; departures included.
 void student_emissions(const ChainParameters& parameters, const ChainEvidence& evidence,
                        const std::vector<RowScores>& scores, std::int64_t student, RowMatrix& out);
+/// The same without the rows' scores: who was there, and departures.
+void student_frame(const ChainParameters& parameters, const ChainEvidence& evidence, std::int64_t student,
+                   RowMatrix& out);
 /// log p(departure within the range | state), one a state; zeros where the model knows no departures.
 Vector log_departure(const Matrix& departures, const DepartureRange& range);
 

@@ -180,4 +180,15 @@ std::vector<double> numeric_attribute(const Cohort& cohort, std::string_view nam
   return result;
 }
 
+std::vector<double> student_weights(const Cohort& cohort, std::string_view name) {
+  std::vector<double> weights = numeric_attribute(cohort, name);
+  double total = 0;
+  for (const double weight : weights) {
+    if (!(weight >= 0)) throw InputError(concat("attribute '", name, "': a weight is negative"));
+    total += weight;
+  }
+  if (!(total > 0)) throw InputError(concat("attribute '", name, "': all weights are 0"));
+  return weights;
+}
+
 }  // namespace desirepath::inline transcripts

@@ -93,5 +93,7 @@ class Cohort {
 
 /// Numeric values of an attribute, one a student; throws InputError when one is missing or not a number.
 std::vector<double> numeric_attribute(const Cohort& cohort, std::string_view name);
+/// The same as weights: none negative, none infinite, not all 0.
+std::vector<double> student_weights(const Cohort& cohort, std::string_view name);
 
 }  // namespace desirepath::inline transcripts
