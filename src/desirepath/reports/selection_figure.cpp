@@ -60,7 +60,7 @@ Figure selection_figure(const Selection& selection, const std::string& model) {
     const Panel& panel = panels[p];
     const double x0 = left + static_cast<double>(p % 2) * (panel_width + gap_x),
                  y0 = top + static_cast<double>(p / 2) * (panel_height + gap_y);
-    auto [low, high] = std::ranges::minmax(panel.values);
+    double low = std::ranges::min(panel.values), high = std::ranges::max(panel.values);
     for (std::size_t i = 0; i < panel.errors.size(); ++i) {
       low = std::min(low, panel.values[i] - panel.errors[i]);
       high = std::max(high, panel.values[i] + panel.errors[i]);
