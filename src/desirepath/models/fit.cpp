@@ -392,7 +392,8 @@ class Trainer {
     const bool keeps_order =
         options_.start == StartKind::labels || options_.start == StartKind::model || !options_.transitions.empty();
     if (options_.match != nullptr) {
-      parameters = reorder_states(std::move(parameters), layout_, match_states(parameters, layout_, *options_.match));
+      const StateOrder order = match_states(parameters, layout_, *options_.match);  // before parameters move
+      parameters = reorder_states(std::move(parameters), layout_, order);
     } else if (!keeps_order) {
       parameters = reorder_states(std::move(parameters), layout_,
                                   order_by_share(problem.state_weights(), layout_, options_.states));
