@@ -39,10 +39,12 @@ void add_split(Program& program) {
   verb.run = [&verb, options, table] {
     const Overwrite overwrite = options->force ? Overwrite::allow : Overwrite::refuse;
     const std::filesystem::path folder = options->out;
-    make_folder(folder);
     const std::vector<std::string> names = {"training", "validation", "hold-out"};
-    for (const std::string& name : names)
-      check_target(folder / (name + ".cohort"), overwrite);
+    const auto check_targets = [&] {
+      for (const std::string& name : names)
+        check_target(folder / (name + ".cohort"), overwrite);
+    };
+    if (std::filesystem::exists(folder)) check_targets();
     const Cohort cohort = open_cohort(options->cohort, *table, *verb.console);
     Split split;
     if (options->by.empty()) {
@@ -57,6 +59,8 @@ void add_split(Program& program) {
       split = split_by_attribute(cohort, options->by, options->validation < 1 ? 1 : whole(options->validation),
                                  options->hold_out < 1 ? 1 : whole(options->hold_out));
     }
+    make_folder(folder);
+    check_targets();
     nlohmann::ordered_json json;
     const std::vector<const std::vector<std::int64_t>*> parts = {&split.training, &split.validation, &split.hold_out};
     for (std::size_t p = 0; p < parts.size(); ++p) {

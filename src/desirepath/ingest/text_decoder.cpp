@@ -79,6 +79,8 @@ void TextDecoder::start_conversion(const std::string& encoding) {
 void TextDecoder::detect(const std::string& sample) {
   detected_ = true;
   const std::string_view text(sample);
+  const FileKindInfo kind = kind_of_unpacked(text);
+  if (kind.kind == FileKind::foreign) throw InputError(concat(file_, ": this holds ", kind.name, "; ", kind.remedy));
   struct Mark {
     std::string_view bytes, encoding;
   };
