@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """`prepare` on a large CSV file beside DuckDB's own `SELECT student, period, count(*) ... GROUP BY 1, 2` on the same file.
 
-    benchmarks/ingest_scale.py PROGRAM LIBDUCKDB [--students 1000000] [--rounds 3] [--folder DIR]
+    benchmarks/ingest_scale.py PROGRAM LIBDUCKDB [--students 1000000] [--rounds 3] [--order student|period|shuffled]
+        [--folder DIR]
 
 Four periods of ten courses a student: 40 rows each, so a million students are 40 million rows (about 0.7 GB, removed at the
-end). The two take turns; wall and processor seconds and peak memory of each round, and the ratio of the medians, are printed
+end), by student, by period, or by period with students in no order (then some are drawn twice and some never). The two take
+turns; wall and processor seconds and peak memory of each round, and the ratio of the medians, are printed
 as a Markdown table. Written for Python 3 without packages.
 """
 
@@ -47,13 +49,18 @@ def main():
     parser.add_argument("library")
     parser.add_argument("--students", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--order", choices=["student", "period", "shuffled"], default="student")
     parser.add_argument("--folder", default=None)
     arguments = parser.parse_args()
 
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         table, cohort = pathlib.Path(folder, "enrollments.csv"), pathlib.Path(folder, "all.cohort")
         # Ten courses a period, each out of forty of its own: never twice the same.
-        rows = f"""SELECT 'S' || lpad(CAST(i // 40 AS VARCHAR), 8, '0') AS student, i % 40 // 10 + 1 AS period,
+        student, period = {"student": ("i // 40", "i % 40 // 10"),
+                           "period": (f"i // 10 % {arguments.students}", f"i // {10 * arguments.students}"),
+                           "shuffled": (f"hash(i // 10 % {arguments.students}) % {arguments.students}",
+                                        f"i // {10 * arguments.students}")}[arguments.order]
+        rows = f"""SELECT 'S' || lpad(CAST({student} AS VARCHAR), 8, '0') AS student, {period} + 1 AS period,
                    'C' || CAST(i % 10 * 40 + hash(i) % 40 AS VARCHAR) AS course
                    FROM range({40 * arguments.students}) AS rows(i)"""
         copy = [sys.executable, __file__, "--query", arguments.library, f"COPY ({rows}) TO '{table}'"]

@@ -18,7 +18,7 @@ void add_split(Program& program) {
   Verb& verb = program.add({"split",
                             "training, validation and hold-out by student",
                             {"desirepath split all.cohort --out parts",
-                             "desirepath split all.cohort --out parts --by cohort --validation 2 --hold-out 2"}});
+                             "desirepath split all.cohort --out parts --by entry --validation 2 --hold-out 2"}});
   struct Options {
     std::string cohort, out, by;
     double validation = 0.15, hold_out = 0.15;
@@ -32,8 +32,11 @@ void add_split(Program& program) {
       ->capture_default_str();
   verb.app->add_option("--hold-out", options->hold_out, "share of students; with --by, how many of its last values")
       ->capture_default_str();
-  verb.app->add_option("--by", options->by,
-                       "student attribute (an entry year) whose last values are set aside, in place of shares");
+  verb.app
+      ->add_option("--by", options->by,
+                   "student attribute, or entry (the academic year of a student's first period), whose last values "
+                   "are set aside, in place of shares")
+      ->type_name("ATTRIBUTE");
   verb.app->add_flag("--force", options->force, "replace files that exist");
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, table] {

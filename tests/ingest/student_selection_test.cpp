@@ -53,6 +53,10 @@ TEST_F(StudentSelectionTest, CoursesAndPeriodsStayAndTheConditionIsRecorded) {
   EXPECT_EQ(selections[0]["where"], "major = 'Physics'");
   EXPECT_EQ(selections[0]["students_before"], 3);
   EXPECT_EQ(selections[0]["students"], 1);
+  const auto stage = nlohmann::json::parse(part.provenance())["stages"].back();
+  EXPECT_EQ(stage["rows"], 1);
+  EXPECT_EQ(stage["students"], 1);
+  EXPECT_EQ(stage["courses"], 1);
 }
 
 TEST_F(StudentSelectionTest, FaultsAreNamed) {

@@ -66,10 +66,8 @@ class StudentRows : public RowSource {
                          std::int64_t student) { return cohort.students()[static_cast<std::size_t>(student)]; }},
       Fact{"entry",
            [](const Cohort& cohort, std::int64_t student) -> std::string {
-             for (const Id period : periods_of(cohort, student)) {
-               if (cohort.calendar(student, period) >= 0) return std::to_string(cohort.calendar(student, period));
-             }
-             return "";
+             const std::int32_t year = cohort.entry_year(student);
+             return year < 0 ? "" : std::to_string(year);
            }},
       Fact{"periods", [](const Cohort& cohort,
                          std::int64_t student) { return std::to_string(periods_of(cohort, student).size()); }},
@@ -94,6 +92,24 @@ class StudentRows : public RowSource {
   bool done_ = false;
 };
 
+/// What is left, as the filters of preparation are told.
+nlohmann::ordered_json stage_of(const Cohort& cohort) {
+  std::int64_t rows = 0;  // enrollments, and presence alone
+  std::vector<bool> taken(static_cast<std::size_t>(cohort.schema().course_count()), false);
+  for (std::int64_t student = 0; student < cohort.student_count(); ++student) {
+    for (Id period = 0; period < cohort.schema().period_count(); ++period) {
+      const auto bits = cohort.bits(student, period);
+      rows += bits.empty() && cohort.is_present(student, period) ? 1 : std::ssize(bits);
+      for (const Id bit : bits)
+        taken[static_cast<std::size_t>(cohort.schema().course_of(bit))] = true;
+    }
+  }
+  return {{"after", "students not selected by --where"},
+          {"rows", rows},
+          {"students", cohort.student_count()},
+          {"courses", std::ranges::count(taken, true)}};
+}
+
 }  // namespace
 
 Cohort select_students(const Cohort& cohort, const std::string& condition) {
@@ -111,11 +127,13 @@ Cohort select_students(const Cohort& cohort, const std::string& condition) {
                             "; 'desirepath inspect' names the attributes"));
   }
   std::ranges::sort(chosen);
-  CohortParts parts = cohort.select(chosen).parts();
+  const Cohort selected = cohort.select(chosen);
+  CohortParts parts = selected.parts();
   auto provenance = nlohmann::ordered_json::parse(parts.provenance, nullptr, /*allow_exceptions=*/false);
   if (provenance.is_object()) {
     provenance["selected"].push_back(
         {{"where", condition}, {"students_before", cohort.student_count()}, {"students", chosen.size()}});
+    if (provenance.contains("stages")) provenance["stages"].push_back(stage_of(selected));
     parts.provenance = provenance.dump();
   }
   return Cohort(std::move(parts));
