@@ -1,7 +1,11 @@
+#include <csignal>
+
 #include "program.h"
 
 int main(int count, char** arguments) {
   using namespace desirepath::app;
+  // A file that may not grow (ulimit -f) is then an error of the write like a full disk, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   Program program;
   add_demo(program);
   add_simulate(program);

@@ -35,6 +35,8 @@ class Program {
 
  private:
   void parse(int count, char** arguments);
+  /// Arguments no option took: the nearest name is named.
+  void refuse_extras() const;
   int fail(const std::string& message, int code) const;
 
   CLI::App app_;

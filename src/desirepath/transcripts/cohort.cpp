@@ -47,6 +47,13 @@ Cohort::Cohort(CohortParts parts) : parts_(std::move(parts)) {
   }
 }
 
+std::int32_t Cohort::entry_year(std::int64_t student) const {
+  for (Id period = 0; period < schema().period_count(); ++period) {
+    if (is_present(student, period) && calendar(student, period) >= 0) return calendar(student, period);
+  }
+  return -1;
+}
+
 const Attribute& Cohort::attribute(std::string_view name) const {
   std::vector<std::string> names;
   for (const Attribute& attribute : parts_.attributes) {
