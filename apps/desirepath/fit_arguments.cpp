@@ -52,6 +52,17 @@ std::vector<TransitionRow> read_transitions(const std::string& file) {
   return rows;
 }
 
+Id factors_named_by(const std::string& covariance) {
+  const std::vector<std::string> parts = split(covariance, ':');
+  Id factors = 0;
+  const std::string& number = parts.back();
+  const auto parsed = std::from_chars(number.data(), number.data() + number.size(), factors);
+  const bool whole = parsed.ec == std::errc() && parsed.ptr == number.data() + number.size();
+  if (parts.size() != 2 || parts.front() != "factor" || !whole)
+    throw OptionError(concat("--covariance ", covariance, ": probit takes factor:Q, for example factor:4"));
+  return factors;
+}
+
 const HiddenChain& as_chain(const Model& model, const char* option) {
   const auto* chain = dynamic_cast<const HiddenChain*>(&model);
   if (chain == nullptr) throw OptionError(concat(option, ": the model has no hidden states"));
@@ -76,6 +87,23 @@ std::shared_ptr<FitArguments> add_fit_options(CLI::App& app) {
   app.add_option(
          "--pseudocount", a->pseudocount,
          "students added to each cell of a course's table (0.1; trees 0.05): rare courses stay possible in every state")
+      ->group(model);
+  app.add_option("--covariance", a->covariance, "factor:Q for probit: Q factors (4) make courses depend on each other")
+      ->group(model);
+  app.add_option("--calibrate", a->calibrate,
+                 "marginals|none: set each state's shares exactly after training (marginals)")
+      ->check(CLI::IsMember({"marginals", "none"}))
+      ->group(model);
+  app.add_option("--slope-variance", a->probit.slope_variance, "probit: prior variance of a course's slopes")
+      ->capture_default_str()
+      ->group(model);
+  app.add_option("--slope-correlation", a->probit.slope_correlation,
+                 "probit: prior correlation of a course's slopes between states, 0 .. 1")
+      ->capture_default_str()
+      ->group(model);
+  app.add_option("--nodes", a->probit.nodes,
+                 "probit: nodes that stand for the factors, a multiple of 32 (0: by factors)")
+      ->capture_default_str()
       ->group(model);
   app.add_option("--state-pseudocount", a->state_pseudocount, "students added to each state and transition")
       ->capture_default_str()
@@ -115,6 +143,9 @@ FitOptions FitArguments::to_options(const Console& console, const Cohort& cohort
   options.pseudocount = pseudocount;
   options.state_pseudocount = state_pseudocount;
   if (!tree.empty()) options.tree = tree == "shared" ? TreeShape::shared : TreeShape::per_state;
+  options.probit = probit;
+  if (!covariance.empty()) options.probit.factors = factors_named_by(covariance);
+  options.probit.calibrates = calibrate != "none";
   options.restarts = restarts;
   options.em.max_iterations = iterations;
   options.em.tolerance = tolerance;

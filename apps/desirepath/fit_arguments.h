@@ -19,6 +19,8 @@ struct FitArguments {
               checkpoint;
   std::optional<double> pseudocount;
   double state_pseudocount = 0.1, tolerance = 1e-7, checkpoint_every = 30;
+  std::string covariance, calibrate;
+  ProbitOptions probit;
   int restarts = 3, iterations = 500;
   bool resume = false;
 

@@ -3,6 +3,7 @@
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/bernoulli.h"
 #include "desirepath/emissions/emission_file.h"
+#include "desirepath/emissions/probit.h"
 #include "desirepath/emissions/tree.h"
 
 namespace desirepath::inline emissions {
@@ -23,6 +24,7 @@ std::unique_ptr<Emission> load_emission(const ArchiveReader& archive, const std:
                                         const std::string& prefix) {
   if (family == BernoulliEmission::family_name) return BernoulliEmission::load(archive, prefix);
   if (family == TreeEmission::family_name) return TreeEmission::load(archive, prefix);
+  if (family == ProbitEmission::family_name) return ProbitEmission::load(archive, prefix);
   archive.refuse(concat("emission family '", family, "' is not known to this version"));
 }
 

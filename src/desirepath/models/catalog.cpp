@@ -20,7 +20,7 @@ constexpr std::array<CatalogEntry, 4> entries = {{
     {"cmm", "contextual mixture: a state a period, own transitions and states in each", TimeStructure::per_period,
      "bernoulli"},
 }};
-constexpr std::array<std::string_view, 2> emissions = {"bernoulli", "tree"};
+constexpr std::array<std::string_view, 3> emissions = {"bernoulli", "tree", "probit"};
 
 }  // namespace
 

@@ -465,6 +465,13 @@ nlohmann::ordered_json FitOptions::describe() const {
   if (pseudocount) json["pseudocount"] = *pseudocount;
   json["state_pseudocount"] = state_pseudocount;
   if (choice.emission == "tree") json["tree"] = tree == TreeShape::shared ? "shared" : "per-state";
+  if (choice.emission == ProbitEmission::family_name) {
+    json["covariance"] = concat("factor:", probit.factors);
+    if (probit.nodes > 0) json["nodes"] = probit.nodes;
+    json["slope_variance"] = probit.slope_variance;
+    json["slope_correlation"] = probit.slope_correlation;
+    json["calibrate"] = probit.calibrates ? "marginals" : "none";
+  }
   json["start"] = start == StartKind::kmeans   ? "kmeans"
                   : start == StartKind::random ? "random"
                   : start == StartKind::labels ? "labels"
@@ -486,6 +493,11 @@ std::unique_ptr<EmissionLearner> make_learner(const FitOptions& options) {
     tree.shape = options.tree;
     if (options.pseudocount) tree.pseudocount = *options.pseudocount;
     return std::make_unique<TreeLearner>(tree);
+  }
+  if (options.choice.emission == ProbitEmission::family_name) {
+    ProbitOptions probit = options.probit;
+    if (options.pseudocount) probit.pseudocount = *options.pseudocount;
+    return std::make_unique<ProbitLearner>(probit);
   }
   return std::make_unique<BernoulliLearner>(options.pseudocount.value_or(0.1));
 }

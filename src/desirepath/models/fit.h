@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "desirepath/core/progress.h"
+#include "desirepath/emissions/probit.h"
 #include "desirepath/emissions/tree.h"
 #include "desirepath/models/catalog.h"
 #include "desirepath/models/chain_training.h"
@@ -44,6 +45,7 @@ struct FitOptions {
   std::optional<double> pseudocount;  // none: the family's own
   double state_pseudocount = 0.1;
   TreeShape tree = TreeShape::shared;
+  ProbitOptions probit;  // the pseudocount above goes before its own
 
   StartKind start = StartKind::kmeans;
   std::vector<LabelRow> labels;
