@@ -144,7 +144,8 @@ FitOptions FitArguments::to_options(const Console& console, const Cohort& cohort
   options.state_pseudocount = state_pseudocount;
   if (!tree.empty()) options.tree = tree == "shared" ? TreeShape::shared : TreeShape::per_state;
   options.probit = probit;
-  if (!covariance.empty()) options.probit.factors = factors_named_by(covariance);
+  if (!covariance.empty() && options.choice.emission == ProbitEmission::family_name)
+    options.probit.factors = factors_named_by(covariance);
   options.probit.calibrates = calibrate != "none";
   options.restarts = restarts;
   options.em.max_iterations = iterations;

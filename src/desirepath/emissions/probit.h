@@ -47,13 +47,13 @@ class ProbitEmission : public Emission {
 
 struct ProbitOptions {
   Id factors = 4;
-  Id nodes = 0;                    // a multiple of 32; 0: default_nodes
-  double pseudocount = 0.1;        // students who take a course, and as many who do not, spread over the nodes
-  double slope_variance = 1;       // of the normal prior of each slope
-  double slope_correlation = 0.8;  // in that prior, of a course's slopes in two states
-  bool calibrates = true;          // sets the marginals exactly after EM
+  Id nodes = 0;                     // a multiple of 32; 0: default_nodes
+  double pseudocount = 0.1;         // students who take a course, and as many who do not, spread over the nodes
+  double slope_variance = 0.3;      // of the normal prior of each slope
+  double slope_correlation = 0.95;  // in that prior, of a course's slopes in two states
+  bool calibrates = true;           // sets the marginals exactly after EM
 
-  static constexpr Id most_factors = 6;
+  static constexpr Id most_factors = 32;
   /// As many as the factors need: measured, docs/models/probit.md.
   static Id default_nodes(Id factors);
   /// Throws OptionError.
