@@ -80,8 +80,10 @@ std::shared_ptr<FitArguments> add_fit_options(CLI::App& app, bool single) {
          "--pseudocount", a->pseudocount,
          "students added to each cell of a course's table (0.1; trees 0.05): rare courses stay possible in every state")
       ->group(model);
-  app.add_option("--covariance", a->covariance,
-                 "full|tied|diagonal|factor:Q, of Gaussian states (full; factor:8 over 2,000 course-periods a step)")
+  app.add_option(
+         "--covariance", a->covariance,
+         "full|tied|diagonal|factor:Q, of Gaussian states (full; factor:8 over 2,000 course-periods a step); probit: "
+         "factor:Q (factor:4)")
       ->group(model);
   app.add_option("--covariance-prior", a->covariance_prior,
                  "students of the pooled variances added to every state's covariance (a full one: as many as bits)")
@@ -90,6 +92,17 @@ std::shared_ptr<FitArguments> add_fit_options(CLI::App& app, bool single) {
   app.add_option("--calibrate", a->calibrate,
                  "marginals|none: set each state's shares of courses to the true ones after training (marginals)")
       ->check(CLI::IsMember({"marginals", "none"}))
+      ->group(model);
+  app.add_option("--slope-variance", a->probit.slope_variance, "probit: prior variance of a course's slopes")
+      ->capture_default_str()
+      ->group(model);
+  app.add_option("--slope-correlation", a->probit.slope_correlation,
+                 "probit: prior correlation of a course's slopes between states, 0 .. 1")
+      ->capture_default_str()
+      ->group(model);
+  app.add_option("--nodes", a->probit.nodes,
+                 "probit: nodes that stand for the factors, a multiple of 32 (0: by factors)")
+      ->capture_default_str()
       ->group(model);
   app.add_option("--state-pseudocount", a->state_pseudocount, "students added to each state and transition")
       ->capture_default_str()
@@ -135,6 +148,7 @@ FitOptions FitArguments::to_options(const Console& console, const Cohort& cohort
   options.covariance_prior = covariance_prior;
   options.ridge = ridge;
   options.calibrate = calibrate != "none";
+  options.probit = probit;
   options.restarts = restarts;
   options.em.max_iterations = iterations;
   options.em.tolerance = tolerance;

@@ -19,6 +19,7 @@ struct FitArguments {
               validation, checkpoint;
   std::optional<double> pseudocount, covariance_prior;
   double ridge = 0, state_pseudocount = 0.1, tolerance = 1e-7, checkpoint_every = 30;
+  ProbitOptions probit;
   int restarts = 3, iterations = 500;
   bool resume = false;
 

@@ -18,5 +18,6 @@ int main(int count, char** arguments) {
   add_select(program);
   add_score(program);
   add_states(program);
+  add_orthant(program);
   return program.run(count, arguments);
 }

@@ -55,6 +55,7 @@ void add_fit(Program& program);
 void add_select(Program& program);
 void add_score(Program& program);
 void add_states(Program& program);
+void add_orthant(Program& program);
 void add_split(Program& program);
 
 }  // namespace desirepath::app

@@ -503,6 +503,14 @@ nlohmann::ordered_json FitOptions::describe() const {
     json["calibrate"] = calibrate ? "marginals" : "none";
   }
   if (choice.emission == "tree") json["tree"] = tree == TreeShape::shared ? "shared" : "per-state";
+  if (choice.emission == ProbitEmission::family_name) {
+    const ProbitOptions complete = probit_options();
+    json["covariance"] = concat("factor:", complete.factors);
+    if (complete.nodes > 0) json["nodes"] = complete.nodes;
+    json["slope_variance"] = complete.slope_variance;
+    json["slope_correlation"] = complete.slope_correlation;
+    json["calibrate"] = calibrate ? "marginals" : "none";
+  }
   json["start"] = start == StartKind::kmeans   ? "kmeans"
                   : start == StartKind::random ? "random"
                   : start == StartKind::labels ? "labels"
@@ -527,6 +535,16 @@ CovarianceChoice FitOptions::covariance_for(Id bits) const {
   return bits > most_dense_bits ? CovarianceChoice{CovarianceShape::factor, 8} : CovarianceChoice{};
 }
 
+ProbitOptions FitOptions::probit_options() const {
+  ProbitOptions result = probit;
+  if (covariance && covariance->shape != CovarianceShape::factor)
+    throw OptionError(concat("--covariance ", covariance->name(), ": probit takes factor:Q, for example factor:4"));
+  if (covariance) result.factors = covariance->factors;
+  if (pseudocount) result.pseudocount = *pseudocount;
+  result.calibrates = calibrate;
+  return result;
+}
+
 std::unique_ptr<EmissionLearner> make_learner(const FitOptions& options, Id bits) {
   if (options.choice.emission == GaussianEmission::family_name) {
     return std::make_unique<GaussianLearner>(GaussianOptions{options.covariance_for(bits), options.covariance_prior,
@@ -538,6 +556,9 @@ std::unique_ptr<EmissionLearner> make_learner(const FitOptions& options, Id bits
     tree.shape = options.tree;
     if (options.pseudocount) tree.pseudocount = *options.pseudocount;
     return std::make_unique<TreeLearner>(tree);
+  }
+  if (options.choice.emission == ProbitEmission::family_name) {
+    return std::make_unique<ProbitLearner>(options.probit_options());
   }
   return std::make_unique<BernoulliLearner>(options.pseudocount.value_or(0.1));
 }

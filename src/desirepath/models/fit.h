@@ -10,6 +10,7 @@
 
 #include "desirepath/core/progress.h"
 #include "desirepath/emissions/gaussian.h"
+#include "desirepath/emissions/probit.h"
 #include "desirepath/emissions/tree.h"
 #include "desirepath/models/catalog.h"
 #include "desirepath/models/chain_training.h"
@@ -49,6 +50,7 @@ struct FitOptions {
   std::optional<double> covariance_prior;      // none: the family's own
   double ridge = 0;
   bool calibrate = true;
+  ProbitOptions probit;  // what is named above goes before its own
 
   StartKind start = StartKind::kmeans;
   std::vector<LabelRow> labels;
@@ -73,6 +75,7 @@ struct FitOptions {
   void validate() const;
   static constexpr Id most_dense_bits = 2000;
   CovarianceChoice covariance_for(Id bits) const;
+  ProbitOptions probit_options() const;
   /// Everything that decides the result, for the model file and to tell checkpoints apart.
   nlohmann::ordered_json describe() const;
 };
