@@ -270,6 +270,16 @@ class Collection {
   }
 
   void read_rows(MappedSource& source, std::size_t file, std::size_t file_count, const ProgressSink& progress);
+  /// Room for what is coming, judged by the share of the file read: growing by doubling would hold all rows twice.
+  void reserve_rows(std::size_t before_file, std::size_t coming, double fraction) {
+    const std::size_t needed = rows_.size() + coming;
+    if (needed <= rows_.capacity()) return;
+    const auto least = static_cast<double>(needed), of_file = static_cast<double>(needed - before_file);
+    const double all = fraction > 0 ? static_cast<double>(before_file) + 1.02 * of_file / fraction : 0;
+    const auto room = static_cast<std::size_t>(std::clamp(all, 1.5 * least, 256 * least));
+    rows_.reserve(room);
+    calendar_.reserve(room);
+  }
   void note_attributes(const MappedSource& source, const RowBatch& batch, std::size_t r, std::uint32_t student,
                        std::int64_t when, const std::vector<std::size_t>& columns);
 
@@ -293,8 +303,12 @@ void Collection::read_rows(MappedSource& source, std::size_t file, std::size_t f
     if (known == attributes_.end()) attributes_.push_back({attribute.name, {}, {}});
   }
   const bool keep_units = options_.full_time_units > 0;
+  const std::size_t rows_before = rows_.size();
   const auto cell = [](const RowBatch& batch, std::size_t r, const std::optional<std::size_t>& column) {
-    return column ? trimmed(batch.cell(r, *column)) : std::string_view();
+    if (!column) return std::string_view();
+    const std::string_view text = batch.cell(r, *column);
+    const bool is_trim = !text.empty() && text.front() > ' ' && text.back() > ' ';  // the usual case
+    return is_trim ? text : trimmed(text);
   };
   RowBatch batch;
   std::string scratch;
@@ -303,6 +317,7 @@ void Collection::read_rows(MappedSource& source, std::size_t file, std::size_t f
       const double done = (static_cast<double>(file) + source.rows->fraction()) / static_cast<double>(file_count);
       progress({"read", done});
     }
+    reserve_rows(rows_before, batch.row_count(), source.rows->fraction());
     for (std::size_t r = 0; r < batch.row_count(); ++r) {
       ++seen_;
       const std::int64_t record = batch.records[r];
