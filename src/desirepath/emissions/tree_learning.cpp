@@ -252,6 +252,30 @@ class PairWeights {
   std::vector<double> values_;
 };
 
+/// A row's weights in whole lanes, the last filled up with zeros: rows of sums as wide as this are added to without a
+/// loop over the rest.
+class WeightLanes {
+ public:
+  explicit WeightLanes(Index count) : count_(count), values_(Vector::Zero((count + lane - 1) / lane * lane)) {}
+  Index width() const { return values_.size(); }
+  template <class Row>
+  void set(const Row& row) {
+    for (Index k = 0; k < count_; ++k)
+      values_[k] = row[k];
+  }
+  /// sums: the start of a row of a matrix of this width.
+  void add_to(double* sums) const {
+    using Lane = Eigen::Array<double, lane, 1>;
+    for (Index k = 0; k < values_.size(); k += lane)
+      Eigen::Map<Lane, Eigen::Aligned64>(sums + k) += Eigen::Map<const Lane, Eigen::Aligned64>(values_.data() + k);
+  }
+
+ private:
+  static constexpr int lane = 8;
+  Index count_;
+  Vector values_;
+};
+
 /// Mutual information of pairs of bits in every state. Most pairs of courses are never taken together: then all but one
 /// of the logarithms depend on one of the two bits alone and are taken once.
 class PairInformation {
@@ -390,22 +414,24 @@ std::vector<DependencyTree> TreeLearner::best_trees(const StepRows& rows, const 
     // Pairs of a few bits with all later ones at a time: the slab stays in the cache. Where rows and weights do not,
     // and few passes over them suffice, rows are read in order; else those of each bit.
     const auto size = static_cast<std::int64_t>(members.size());
-    const std::int64_t tile = std::max<std::int64_t>(1, 131'072 / std::max<std::int64_t>(1, size * count));
+    const std::int64_t tile =
+        std::max<std::int64_t>(1, 131'072 / std::max<std::int64_t>(1, size * WeightLanes(count).width()));
     const std::int64_t tiles = (size + tile - 1) / tile;
     if (rows.row_count() * states > 1'000'000 && tiles <= 64) {
       compute.for_each(tiles, [&](std::int64_t number) {
         const Index begin = number * tile, end = std::min(size, begin + tile);
-        RowMatrix together = RowMatrix::Zero((end - begin) * size, count);
+        WeightLanes weight(count);
+        RowMatrix together = RowMatrix::Zero((end - begin) * size, weight.width());
         for (std::int64_t row = 0; row < rows.row_count(); ++row) {
           const auto taken = rows.taken(row);
-          const auto weight = responsibilities.row(row).segment(first, count);
+          weight.set(responsibilities.row(row).segment(first, count));
           for (std::size_t at = 0; at < taken.size(); ++at) {
             const Id i = place[static_cast<std::size_t>(taken[at])];
             if (i < begin) continue;
             if (i >= end) break;
             for (const Id other : taken.subspan(at + 1)) {
               const Id j = place[static_cast<std::size_t>(other)];
-              if (j >= 0) together.row((i - begin) * size + j) += weight;
+              if (j >= 0) weight.add_to(together.row((i - begin) * size + j).data());
             }
           }
         }
@@ -415,12 +441,13 @@ std::vector<DependencyTree> TreeLearner::best_trees(const StepRows& rows, const 
     } else {
       compute.for_each(size, [&](std::int64_t number) {
         const auto i = static_cast<std::size_t>(number);
-        RowMatrix together = RowMatrix::Zero(static_cast<Index>(members.size() - i), count);
+        WeightLanes weight(count);
+        RowMatrix together = RowMatrix::Zero(static_cast<Index>(members.size() - i), weight.width());
         for (const ColumnEntry& entry : rows.column(members[i])) {
-          const auto weight = responsibilities.row(entry.row).segment(first, count);
+          weight.set(responsibilities.row(entry.row).segment(first, count));
           for (const Id other : rows.taken(entry.row).subspan(static_cast<std::size_t>(entry.place) + 1)) {
             const Id j = place[static_cast<std::size_t>(other)];
-            if (j >= 0) together.row(j - static_cast<Index>(i)) += weight;
+            if (j >= 0) weight.add_to(together.row(j - static_cast<Index>(i)).data());
           }
         }
         inform(i, together);
