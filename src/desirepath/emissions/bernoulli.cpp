@@ -148,6 +148,17 @@ BitCounts count_bits(const StepRows& rows, const RowMatrix& responsibilities, co
       counts.known.row(bit) -= weights.segment(p * states, states).transpose();
   }
   counts.known = counts.known.cwiseMax(0);  // rounding of the subtraction
+  if (fits_a_block(bits * states)) {
+    const Vector sums = compute.sum_over(rows.row_count(), bits * states, [&](Range range, Vector& sum) {
+      Eigen::Map<RowMatrix> taken(sum.data(), bits, states);
+      for (std::int64_t row = range.first; row < range.last; ++row) {
+        for (const Id bit : rows.taken(row))
+          taken.row(bit) += responsibilities.row(row);
+      }
+    });
+    counts.taken = Eigen::Map<const RowMatrix>(sums.data(), bits, states);
+    return counts;
+  }
   compute.for_blocks(bits, 8, [&](Range range) {
     for (auto bit = static_cast<Id>(range.first); bit < range.last; ++bit) {
       auto sum = counts.taken.row(bit);

@@ -158,7 +158,8 @@ class Trainer {
     }
     bytes += learner_->memory_estimate(bits, options_.states, compute_.threads()) *
              static_cast<double>(evidence_->pools.size());
-    bytes += 4.0 * static_cast<double>(train_->enrollments().one_count()) + 12 * students * layout_.step_count();
+    // The cohort, and the evidence made of it.
+    bytes += 2 * (4.0 * static_cast<double>(train_->enrollments().one_count()) + 12 * students * layout_.step_count());
     estimate.bytes = bytes * (runs_side_by_side() ? std::min(options_.restarts, compute_.threads()) : 1);
     estimate.seconds_per_iteration = work / 1.2e9 / compute_.threads();
     return estimate;
