@@ -95,6 +95,8 @@ class EmissionLearner {
   virtual std::unique_ptr<Emission> finish(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
     return nullptr;
   }
+  /// The form EM climbs from where it starts at a finished emission. Null: as it is.
+  virtual std::unique_ptr<Emission> unfinished(const Emission&) const { return nullptr; }
   /// The prior's share of the objective at these parameters.
   virtual double log_prior(const Emission& emission) const = 0;
   /// False where a step of maximize() may lower the objective (an additive ridge): the best iterate is then kept.
