@@ -116,6 +116,8 @@ class EmissionLearner {
   virtual std::unique_ptr<LeftOut> leave_out(const StepRows&, const RowMatrix&, const Compute&) const {
     return nullptr;
   }
+  /// The form EM climbs from where it starts at a finished emission. Null: as it is.
+  virtual std::unique_ptr<Emission> unfinished(const Emission&) const { return nullptr; }
   /// The prior's share of the objective at these parameters.
   virtual double log_prior(const StepRows& rows, const Emission& emission) const = 0;
   /// False where a step of maximize() may lower the objective (an additive ridge): the best iterate is then kept.

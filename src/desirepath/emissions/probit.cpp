@@ -9,6 +9,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
+#include "desirepath/emissions/probit_gaussian.h"
 
 namespace desirepath::inline emissions {
 
@@ -46,6 +47,15 @@ NodeSet factor_nodes(Index factors, Index nodes) {
   return set;
 }
 
+std::int64_t probit_parameter_count(Id bits, Id states, Index factors) {
+  return states * (bits * (1 + factors) - factors * (factors - 1) / 2);
+}
+
+void save_probit_matrix(ArchiveWriter& archive, const std::string& name, const RowMatrix& matrix) {
+  archive.add(name, std::span<const double>(matrix.data(), static_cast<std::size_t>(matrix.size())),
+              {matrix.rows(), matrix.cols()});
+}
+
 ProbitEmission::ProbitEmission(const RowMatrix& intercepts, const RowMatrix& slopes, const NodeSet& nodes)
     : ProbitEmission(tables_of(intercepts, slopes, nodes)) {}
 
@@ -61,13 +71,15 @@ ProbitEmission::ProbitEmission(std::vector<NodeTable> states)
   }
 }
 
-std::unique_ptr<ProbitEmission> ProbitEmission::load(const ArchiveReader& archive, const std::string& prefix) {
+std::unique_ptr<Emission> ProbitEmission::load(const ArchiveReader& archive, const std::string& prefix) {
   const auto matrix = [&](const std::string& name) -> RowMatrix {
     const std::vector<double> values = archive.read<double>(prefix + name);
     const std::vector<std::int64_t>& shape = archive.shape(prefix + name);
     if (shape.size() != 2) archive.refuse(concat("damaged: shape of ", prefix, name));
     return Eigen::Map<const RowMatrix>(values.data(), shape[0], shape[1]);
   };
+  if (!archive.has(prefix + ".nodes"))
+    return std::make_unique<ProbitGaussianEmission>(matrix(".intercepts"), matrix(".slopes"));
   const RowMatrix nodes = matrix(".nodes");
   const std::vector<double> log_weights = archive.read<double>(prefix + ".node_log_weights", {nodes.rows()});
   return std::make_unique<ProbitEmission>(matrix(".intercepts"), matrix(".slopes"),
@@ -175,9 +187,7 @@ RowMatrix ProbitEmission::bit_probabilities() const {
 }
 
 std::int64_t ProbitEmission::parameter_count() const {
-  // Factors may be turned: as many directions are free as there are pairs of factors.
-  const std::int64_t factors = factor_count();
-  return intercepts_.size() + slopes_.size() - state_count() * factors * (factors - 1) / 2;
+  return probit_parameter_count(bit_count(), state_count(), slopes_.cols());
 }
 
 std::unique_ptr<Emission> ProbitEmission::reordered(std::span<const Id> order) const {
@@ -188,14 +198,13 @@ std::unique_ptr<Emission> ProbitEmission::reordered(std::span<const Id> order) c
 }
 
 void ProbitEmission::save(ArchiveWriter& archive, const std::string& prefix) const {
-  const auto add = [&](const std::string& name, const auto& matrix, std::vector<std::int64_t> shape) {
-    archive.add(prefix + name, std::span<const double>(matrix.data(), static_cast<std::size_t>(matrix.size())),
-                std::move(shape));
-  };
-  add(".intercepts", intercepts_, {intercepts_.rows(), intercepts_.cols()});
-  add(".slopes", slopes_, {slopes_.rows(), slopes_.cols()});
-  add(".nodes", node_points_, {node_points_.rows(), node_points_.cols()});
-  add(".node_log_weights", nodes().log_weights, {nodes().log_weights.size()});
+  save_probit_matrix(archive, prefix + ".intercepts", intercepts_);
+  save_probit_matrix(archive, prefix + ".slopes", slopes_);
+  save_probit_matrix(archive, prefix + ".nodes", node_points_);
+  const Vector& log_weights = nodes().log_weights;
+  archive.add(prefix + ".node_log_weights",
+              std::span<const double>(log_weights.data(), static_cast<std::size_t>(log_weights.size())),
+              {log_weights.size()});
 }
 
 }  // namespace desirepath::inline emissions

@@ -14,13 +14,18 @@ namespace desirepath::inline emissions {
 /// The factors' distribution: quasi-random points with weights, mean 0 and covariance I exactly.
 NodeSet factor_nodes(Index factors, Index nodes);
 
+/// Free parameters: an intercept and slopes for each state and bit, less the ways to turn the factors.
+std::int64_t probit_parameter_count(Id bits, Id states, Index factors);
+void save_probit_matrix(ArchiveWriter& archive, const std::string& name, const RowMatrix& matrix);
+
 class ProbitEmission : public Emission {
  public:
   static constexpr std::string_view family_name = "probit";
   /// intercepts: bits by states; slopes: (state, bit) by factors. Throws ModelFileError where they do not fit.
   ProbitEmission(const RowMatrix& intercepts, const RowMatrix& slopes, const NodeSet& nodes);
   explicit ProbitEmission(std::vector<NodeTable> states);
-  static std::unique_ptr<ProbitEmission> load(const ArchiveReader& archive, const std::string& prefix);
+  /// A ProbitGaussianEmission where the file holds no nodes.
+  static std::unique_ptr<Emission> load(const ArchiveReader& archive, const std::string& prefix);
 
   const std::vector<NodeTable>& states() const { return states_; }
   const NodeSet& nodes() const { return states_.front().nodes(); }
@@ -53,7 +58,9 @@ struct ProbitOptions {
   double slope_correlation = 0.95;  // in that prior, of a course's slopes in two states
   bool calibrates = true;           // sets the marginals exactly after EM
 
-  static constexpr Id most_factors = 32;
+  static constexpr Id most_factors = 16;
+  /// With more the finished emission integrates around each row (ProbitGaussianEmission).
+  static constexpr Id most_node_factors = 6;
   /// As many as the factors need: measured, docs/models/probit.md.
   static Id default_nodes(Id factors);
   /// Throws OptionError.
@@ -67,9 +74,11 @@ class ProbitLearner : public EmissionLearner {
   /// Without a previous emission a start from tetrachoric correlations, else one step of EM.
   std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
                                      const Compute& compute) const override;
-  /// The intercepts with which every state's marginals are its smoothed shares.
+  /// The intercepts with which every state's marginals are its smoothed shares; beyond most_node_factors also the
+  /// step from the nodes to the normal distribution.
   std::unique_ptr<Emission> finish(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
                                    const Compute& compute) const override;
+  std::unique_ptr<Emission> unfinished(const Emission& emission) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;
   /// The posterior of the nodes is the previous emission's.
   bool needs_previous(const StepRows&) const override { return true; }

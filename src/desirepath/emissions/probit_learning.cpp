@@ -6,6 +6,7 @@
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/bernoulli.h"
 #include "desirepath/emissions/probit.h"
+#include "desirepath/emissions/probit_gaussian.h"
 #include "desirepath/probability/bivariate_normal.h"
 #include "desirepath/probability/factor_fit.h"
 #include "desirepath/probability/normal.h"
@@ -144,13 +145,12 @@ const ProbitEmission& as_probit(const Emission& emission) {
 }  // namespace
 
 Id ProbitOptions::default_nodes(Id factors) {
-  return factors <= 2 ? 64 * factors : 128 << (factors - 3);
+  return factors <= 3 ? 128 : factors <= 5 ? 256 : 512;
 }
 
 void ProbitOptions::validate() const {
   if (factors < 1 || factors > most_factors)
-    throw OptionError(concat("--covariance factor:", factors, ": probit takes 1 to ", most_factors,
-                             " factors; more would fall between the nodes"));
+    throw OptionError(concat("--covariance factor:", factors, ": probit takes 1 to ", most_factors, " factors"));
   if (nodes < 0 || nodes % nodes_a_block != 0)
     throw OptionError(concat("probit nodes must be a multiple of ", nodes_a_block));
   if (!(pseudocount >= 0)) throw OptionError("--pseudocount must not be negative");
@@ -296,10 +296,21 @@ std::unique_ptr<Emission> ProbitLearner::maximize(const StepRows& rows, const Ro
 
 std::unique_ptr<Emission> ProbitLearner::finish(const StepRows& rows, const RowMatrix& responsibilities,
                                                 const Emission& emission, const Compute& compute) const {
-  if (!options_.calibrates) return nullptr;
+  const ProbitEmission& probit = as_probit(emission);
   const RowMatrix shares = smoothed_shares(rows, responsibilities, options_.pseudocount, compute);
+  if (probit.factor_count() > ProbitOptions::most_node_factors) {
+    RowMatrix intercepts = probit.intercepts();
+    const Index bits = intercepts.rows();
+    for (Index k = 0; k < intercepts.cols() && options_.calibrates; ++k) {
+      for (Index j = 0; j < bits; ++j)
+        intercepts(j, k) =
+            normal_quantile(shares(j, k)) * std::sqrt(1 + probit.slopes().row(k * bits + j).squaredNorm());
+    }
+    return std::make_unique<ProbitGaussianEmission>(std::move(intercepts), probit.slopes());
+  }
+  if (!options_.calibrates) return nullptr;
   std::vector<NodeTable> tables;
-  for (const NodeTable& table : as_probit(emission).states()) {
+  for (const NodeTable& table : probit.states()) {
     const auto k = static_cast<Index>(tables.size());
     tables.emplace_back(calibrated_intercepts(table.slopes(), shares.col(k), table.nodes(), compute), table.slopes(),
                         table.nodes());
@@ -307,8 +318,16 @@ std::unique_ptr<Emission> ProbitLearner::finish(const StepRows& rows, const RowM
   return std::make_unique<ProbitEmission>(std::move(tables));
 }
 
+std::unique_ptr<Emission> ProbitLearner::unfinished(const Emission& emission) const {
+  const auto* gaussian = dynamic_cast<const ProbitGaussianEmission*>(&emission);
+  if (gaussian == nullptr) return nullptr;
+  return std::make_unique<ProbitEmission>(gaussian->intercepts(), gaussian->slopes(),
+                                          factor_nodes(gaussian->slopes().cols(), options_.nodes));
+}
+
 double ProbitLearner::log_prior(const StepRows&, const Emission& emission) const {
-  const ProbitEmission& probit = as_probit(emission);
+  const std::unique_ptr<Emission> on_nodes = unfinished(emission);
+  const ProbitEmission& probit = as_probit(on_nodes ? *on_nodes : emission);
   double balance = 0;
   RowMatrix slope_sum = RowMatrix::Zero(probit.bit_count(), probit.factor_count());
   for (const NodeTable& table : probit.states()) {

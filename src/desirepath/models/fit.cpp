@@ -379,7 +379,11 @@ class Trainer {
       throw OptionError(concat("--warm: the model is ", options_.warm->name(), " with ",
                                options_.warm->parameters().emitting_states(), " states"));
     }
-    return options_.warm->parameters().copy();
+    ChainParameters parameters = options_.warm->parameters().copy();
+    for (auto& emission : parameters.emissions) {
+      if (auto unfinished = learner_->unfinished(*emission)) emission = std::move(unfinished);
+    }
+    return parameters;
   }
 
   void keep_better(std::optional<RestartOutcome>& best, RestartOutcome outcome,
