@@ -212,14 +212,16 @@ class Trainer {
       validation_evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(*options_.validation), layout_);
       return;
     }
-    if (!options_.validation_share) return;
-    const Split split =
-        split_by_share(cohort_, {*options_.validation_share, 0}, RandomStream(options_.seed).child("validation"));
+    if (!options_.validation_share && options_.refine == Refinement::none) return;
+    const double share = options_.validation_share.value_or(FitOptions::refinement_share);
+    const Split split = split_by_share(cohort_, {share, 0}, RandomStream(options_.seed).child("validation"));
     if (split.training.empty() || split.validation.empty())
-      throw OptionError("--validation: too few students for that share");
+      throw OptionError(concat(options_.validation_share ? "--validation" : "--refine",
+                               ": too few students to hold out a share of ", shortest(share)));
     own_training_ = cohort_.select(split.training);
     train_ = &*own_training_;
-    validation_evidence_ =
+    // Without --validation EM itself does not look at the students held out for the refinement.
+    (options_.validation_share ? validation_evidence_ : refinement_evidence_) =
         std::make_unique<ChainEvidence>(EvidenceBatch::of(cohort_.select(split.validation)), layout_);
   }
 
@@ -401,6 +403,12 @@ class Trainer {
     // What the learner sets after the climb may have another likelihood than the last iterate.
     std::optional<Expectation> finished;
     if (problem.finish_emissions()) finished = problem.measure();
+    if (options_.refine == Refinement::policy_gradient) {
+      const ChainEvidence& held_out = validation_evidence_ ? *validation_evidence_ : *refinement_evidence_;
+      result.refinement = refine_by_policy_gradient(problem, *evidence_, held_out, options_.policy_gradient,
+                                                    RandomStream(options_.seed).child("refine"), compute_, progress_);
+      finished = problem.measure();
+    }
     result.state_entropy = problem.state_entropy();
     ChainParameters parameters = problem.take_parameters();
     result.kind = parameters.emissions.front()->training_kind();
@@ -423,6 +431,12 @@ class Trainer {
       result.warnings.push_back(
           concat("the additive ridge is not an exact M step: the objective fell on the way; iterate ",
                  best.best_iteration, ", the best, is kept"));
+    if (result.refinement && result.refinement->kept_round == 0)
+      result.warnings.emplace_back("the refinement found nothing better for the students held out: EM's model is kept");
+    if (refinement_evidence_)
+      result.warnings.push_back(
+          concat("--refine: ", counted(refinement_evidence_->student_count(), "student", "students"),
+                 " held out of training to judge it; --validation names others"));
     if (options_.states > train_->student_count()) result.warnings.emplace_back("there are more states than students");
     if (!result.converged && options_.em.tolerance > 0) {
       result.warnings.push_back(concat("not converged after ", result.iterations, " iterations"));
@@ -439,7 +453,7 @@ class Trainer {
   StepLayout layout_;
   std::optional<Cohort> own_training_;
   const Cohort* train_ = nullptr;
-  std::unique_ptr<ChainEvidence> evidence_, validation_evidence_;
+  std::unique_ptr<ChainEvidence> evidence_, validation_evidence_, refinement_evidence_;
   std::unique_ptr<EmissionLearner> learner_;
   std::string fingerprint_;
   std::vector<RestartResult> finished_;
@@ -463,6 +477,13 @@ void FitOptions::validate() const {
   }
   if (ridge > 0 && covariance_prior && *covariance_prior > 0)
     throw OptionError("--ridge and --covariance-prior: one or the other");
+  if (refine == Refinement::orthant_em) throw OptionError("--refine orthant-em: not available in this version");
+  if (refine == Refinement::policy_gradient) {
+    const bool whole = !covariance || covariance->is_dense();
+    if (choice.emission != GaussianEmission::family_name || !whole)
+      throw OptionError("--refine policy-gradient needs --emission gaussian with --covariance full or tied");
+    policy_gradient.validate();
+  }
   if (resume && checkpoint.empty()) throw OptionError("--resume needs --checkpoint FILE");
   em.validate();
 }
@@ -479,6 +500,10 @@ nlohmann::ordered_json FitOptions::describe() const {
     if (covariance_prior) json["covariance_prior"] = *covariance_prior;
     if (ridge > 0) json["ridge"] = ridge;
     json["calibrate"] = calibrate ? "marginals" : "none";
+    if (refine != Refinement::none) {
+      json["refine"] = name_of(refine);
+      json["reward"] = name_of(policy_gradient.reward);
+    }
   }
   if (choice.emission == "tree") json["tree"] = tree == TreeShape::shared ? "shared" : "per-state";
   json["start"] = start == StartKind::kmeans   ? "kmeans"
@@ -556,6 +581,7 @@ nlohmann::ordered_json FitResult::to_json() const {
     json["validation_trace"] = validation_trace;
     json["best_iteration"] = best_iteration;
   }
+  if (refinement) json["refinement"] = refinement->to_json();
   json["converged"] = converged;
   json["iterations"] = iterations;
   json["seconds"] = seconds;
