@@ -104,6 +104,13 @@ std::shared_ptr<FitArguments> add_fit_options(CLI::App& app, bool single) {
                  "probit: nodes that stand for the factors, a multiple of 32 (0: by factors)")
       ->capture_default_str()
       ->group(model);
+  app.add_option("--refine", a->refine,
+                 "none|policy-gradient|orthant-em, after EM: on the probabilities of the enrollments (none)")
+      ->check(CLI::IsMember({"none", "policy-gradient", "orthant-em"}))
+      ->group(model);
+  app.add_option("--reward", a->reward, "surrogate|exact, of the policy gradient (surrogate, the paper's)")
+      ->check(CLI::IsMember({"surrogate", "exact"}))
+      ->group(model);
   app.add_option("--state-pseudocount", a->state_pseudocount, "students added to each state and transition")
       ->capture_default_str()
       ->group(model);
@@ -149,6 +156,8 @@ FitOptions FitArguments::to_options(const Console& console, const Cohort& cohort
   options.ridge = ridge;
   options.calibrate = calibrate != "none";
   options.probit = probit;
+  if (!refine.empty()) options.refine = parse_refinement(refine);
+  if (!reward.empty()) options.policy_gradient.reward = parse_reward(reward);
   options.restarts = restarts;
   options.em.max_iterations = iterations;
   options.em.tolerance = tolerance;

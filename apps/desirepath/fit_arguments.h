@@ -15,8 +15,8 @@
 namespace desirepath::app {
 
 struct FitArguments {
-  std::string model = "cmm", emission, tree, covariance, calibrate, start = "kmeans", warm, match, weights, transitions,
-              validation, checkpoint;
+  std::string model = "cmm", emission, tree, covariance, calibrate, refine, reward, start = "kmeans", warm, match,
+              weights, transitions, validation, checkpoint;
   std::optional<double> pseudocount, covariance_prior;
   double ridge = 0, state_pseudocount = 0.1, tolerance = 1e-7, checkpoint_every = 30;
   ProbitOptions probit;

@@ -14,7 +14,6 @@ namespace desirepath::inline emissions {
 
 namespace {
 
-constexpr Index fitted_factors = 8;
 constexpr std::int64_t rows_a_block = 128;
 /// States this many nats below a row's best have no part in its probability: their values need no sampling.
 constexpr double near_best = 15;
@@ -32,14 +31,14 @@ Matrix correlation_of(const Matrix& covariance) {
 
 }  // namespace
 
-ThresholdedStates thresholded_states(const GaussianParameters& parameters, const Compute& compute) {
+ThresholdedStates thresholded_states(const GaussianParameters& parameters, const Compute& compute, Index factors) {
   const Index states = parameters.mean.cols(), bits = parameters.mean.rows();
   std::vector<std::optional<ThresholdedFactors>> made(static_cast<std::size_t>(states));
   Vector residual = Vector::Zero(states);
   std::optional<FactorFit> tied;
   const auto fit = [&](Index state) {
     const Matrix covariance = covariances_of({parameters.factor_of(state)}, Compute(1)).front();
-    return fit_factors(correlation_of(covariance), std::clamp<Index>(bits / 2, 1, fitted_factors));
+    return fit_factors(correlation_of(covariance), std::clamp<Index>(bits / 2, 1, factors));
   };
   if (parameters.is_tied()) tied = fit(0);
   compute.for_each(states, [&](std::int64_t k) {

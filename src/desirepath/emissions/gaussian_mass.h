@@ -15,7 +15,8 @@ struct ThresholdedStates {
   /// Root mean square of the correlations the fit leaves out, the largest of the states; 0 where nothing is fitted.
   double residual = 0;
 };
-ThresholdedStates thresholded_states(const GaussianParameters& parameters, const Compute& compute);
+/// factors: of the fit to a whole covariance.
+ThresholdedStates thresholded_states(const GaussianParameters& parameters, const Compute& compute, Index factors = 8);
 
 /// log P of the known bits in every state: expectation propagation for all, importance sampling (with its standard
 /// error) for the states near the row's best.

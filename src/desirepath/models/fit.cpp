@@ -17,6 +17,7 @@
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/bernoulli.h"
 #include "desirepath/emissions/gaussian.h"
+#include "desirepath/models/orthant_em.h"
 #include "desirepath/models/state_order.h"
 #include "desirepath/transcripts/split.h"
 
@@ -226,14 +227,21 @@ class Trainer {
       validate_on(*options_.validation);
       return;
     }
-    if (!options_.validation_share) return;
-    const Split split =
-        split_by_share(cohort_, {*options_.validation_share, 0}, RandomStream(options_.seed).child("validation"));
+    if (!options_.validation_share && options_.refine == Refinement::none) return;
+    const double share = options_.validation_share.value_or(FitOptions::refinement_share);
+    const Split split = split_by_share(cohort_, {share, 0}, RandomStream(options_.seed).child("validation"));
     if (split.training.empty() || split.validation.empty())
-      throw OptionError("--validation: too few students for that share");
+      throw OptionError(concat(options_.validation_share ? "--validation" : "--refine",
+                               ": too few students to hold out a share of ", shortest(share)));
     own_training_ = cohort_.select(split.training);
     train_ = &*own_training_;
-    validate_on(cohort_.select(split.validation));
+    const Cohort held_out = cohort_.select(split.validation);
+    if (options_.validation_share) {
+      validate_on(held_out);
+    } else {
+      // Without --validation EM itself does not look at the students held out for the refinement.
+      refinement_evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(held_out), layout_);
+    }
   }
 
   void validate_on(const Cohort& students) {
@@ -425,6 +433,12 @@ class Trainer {
     // What the learner sets after the climb may have another likelihood than the last iterate.
     std::optional<Expectation> finished;
     if (problem.finish_emissions()) finished = problem.measure();
+    if (options_.refine == Refinement::policy_gradient) {
+      const ChainEvidence& held_out = validation_evidence_ ? *validation_evidence_ : *refinement_evidence_;
+      result.refinement = refine_by_policy_gradient(problem, *evidence_, held_out, options_.policy_gradient,
+                                                    RandomStream(options_.seed).child("refine"), compute_, progress_);
+      finished = problem.measure();
+    }
     result.state_entropy = problem.state_entropy();
     ChainParameters parameters = problem.take_parameters();
     result.kind = parameters.emissions.front()->training_kind();
@@ -447,6 +461,12 @@ class Trainer {
       result.warnings.push_back(
           concat("the additive ridge is not an exact M step: the objective fell on the way; iterate ",
                  best.best_iteration, ", the best, is kept"));
+    if (result.refinement && result.refinement->kept_round == 0)
+      result.warnings.emplace_back("the refinement found nothing better for the students held out: EM's model is kept");
+    if (refinement_evidence_)
+      result.warnings.push_back(
+          concat("--refine: ", counted(refinement_evidence_->student_count(), "student", "students"),
+                 " held out of training to judge it; --validation names others"));
     if (options_.states > train_->student_count()) result.warnings.emplace_back("there are more states than students");
     if (!result.converged && options_.em.tolerance > 0) {
       result.warnings.push_back(concat("not converged after ", result.iterations, " iterations"));
@@ -463,7 +483,7 @@ class Trainer {
   StepLayout layout_;
   std::optional<Cohort> own_training_;
   const Cohort* train_ = nullptr;
-  std::unique_ptr<ChainEvidence> evidence_, validation_evidence_;
+  std::unique_ptr<ChainEvidence> evidence_, validation_evidence_, refinement_evidence_;
   std::vector<double> validation_weights_;
   std::unique_ptr<EmissionLearner> learner_;
   std::string fingerprint_;
@@ -488,6 +508,14 @@ void FitOptions::validate() const {
   }
   if (ridge > 0 && covariance_prior && *covariance_prior > 0)
     throw OptionError("--ridge and --covariance-prior: one or the other");
+  if (refine == Refinement::orthant_em && choice.emission != GaussianEmission::family_name)
+    throw OptionError("--refine orthant-em starts from --emission gaussian");
+  if (refine == Refinement::policy_gradient) {
+    const bool whole = !covariance || covariance->is_dense();
+    if (choice.emission != GaussianEmission::family_name || !whole)
+      throw OptionError("--refine policy-gradient needs --emission gaussian with --covariance full or tied");
+    policy_gradient.validate();
+  }
   if (resume && checkpoint.empty()) throw OptionError("--resume needs --checkpoint FILE");
   if (match != nullptr && !transitions.empty())
     throw OptionError("--match renumbers the states that --transitions names by number: give one of the two");
@@ -506,6 +534,10 @@ nlohmann::ordered_json FitOptions::describe() const {
     if (covariance_prior) json["covariance_prior"] = *covariance_prior;
     if (ridge > 0) json["ridge"] = ridge;
     json["calibrate"] = calibrate ? "marginals" : "none";
+    if (refine != Refinement::none) {
+      json["refine"] = name_of(refine);
+      if (refine == Refinement::policy_gradient) json["reward"] = name_of(policy_gradient.reward);
+    }
   }
   if (choice.emission == "tree") json["tree"] = tree == TreeShape::shared ? "shared" : "per-state";
   if (choice.emission == ProbitEmission::family_name) {
@@ -571,6 +603,7 @@ std::unique_ptr<EmissionLearner> make_learner(const FitOptions& options, Id bits
 FitResult fit_model(const Cohort& cohort, const FitOptions& options, const Compute& compute,
                     const ProgressSink& progress) {
   options.validate();
+  if (options.refine == Refinement::orthant_em) return fit_by_orthant_em(cohort, options, compute, progress);
   FitOptions complete = options;
   // Labels and a warm model are part of what a checkpoint continues.
   DigestBuilder digest;
@@ -657,6 +690,7 @@ nlohmann::ordered_json FitResult::to_json() const {
     json["validation_trace"] = validation_trace;
     json["best_iteration"] = best_iteration;
   }
+  if (refinement) json["refinement"] = refinement->to_json();
   json["converged"] = converged;
   json["iterations"] = iterations;
   json["seconds"] = seconds;

@@ -16,6 +16,7 @@
 #include "desirepath/models/chain_training.h"
 #include "desirepath/models/checkpoint.h"
 #include "desirepath/models/hidden_chain.h"
+#include "desirepath/models/refinement.h"
 
 namespace desirepath::inline models {
 
@@ -51,6 +52,8 @@ struct FitOptions {
   double ridge = 0;
   bool calibrate = true;
   ProbitOptions probit;  // what is named above goes before its own
+  Refinement refine = Refinement::none;
+  PolicyGradientOptions policy_gradient;
 
   StartKind start = StartKind::kmeans;
   std::vector<LabelRow> labels;
@@ -74,6 +77,8 @@ struct FitOptions {
 
   void validate() const;
   static constexpr Id most_dense_bits = 2000;
+  /// Of the students, held out to judge a refinement where no validation is named.
+  static constexpr double refinement_share = 0.1;
   CovarianceChoice covariance_for(Id bits) const;
   ProbitOptions probit_options() const;
   /// Everything that decides the result, for the model file and to tell checkpoints apart.
@@ -93,6 +98,7 @@ struct FitResult {
   int iterations = 0;
   int best_iteration = 0;
   std::vector<RestartResult> restarts;
+  std::optional<RefinementReport> refinement;
   std::vector<std::string> warnings;
   double seconds = 0;
 

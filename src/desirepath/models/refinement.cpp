@@ -1,0 +1,341 @@
+#include "desirepath/models/refinement.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+#include "desirepath/emissions/gaussian.h"
+#include "desirepath/learning/adam.h"
+#include "desirepath/probability/factor_ep.h"
+#include "desirepath/probability/factor_fit.h"
+
+namespace desirepath::inline models {
+
+std::string_view name_of(Refinement refinement) {
+  switch (refinement) {
+    case Refinement::none:
+      return "none";
+    case Refinement::policy_gradient:
+      return "policy-gradient";
+    case Refinement::orthant_em:
+      return "orthant-em";
+  }
+  return {};
+}
+
+Refinement parse_refinement(std::string_view name) {
+  for (const Refinement refinement : {Refinement::none, Refinement::policy_gradient, Refinement::orthant_em}) {
+    if (name == name_of(refinement)) return refinement;
+  }
+  throw OptionError(concat("--refine '", name, "': one of none, policy-gradient, orthant-em"));
+}
+
+void PolicyGradientOptions::validate() const {
+  if (rounds < 1 || patience < 1 || steps < 1) throw OptionError("--refine: rounds and steps must be at least 1");
+  if (samples < 2) throw OptionError("--refine: at least 2 samples, for each is judged by the others");
+  if (!(rate > 0)) throw OptionError("--refine: the rate must be above 0");
+}
+
+nlohmann::ordered_json RefinementReport::to_json() const {
+  nlohmann::ordered_json json = {{"refine", name_of(refinement)},
+                                 {"reward", name_of(reward)},
+                                 {"held_out_students", students},
+                                 {"likelihood_kind", name_of(LikelihoodKind::mass)},
+                                 {"trace", trace},
+                                 {"kept_round", kept_round},
+                                 {"gain", gain},
+                                 {"standard_error", standard_error}};
+  json["signal"] = nlohmann::ordered_json::array();
+  for (const RewardSignal& row : signal)
+    json["signal"].push_back({{"courses", row.courses}, {"weight", row.weight}, {"rewarded", row.rewarded}});
+  return json;
+}
+
+namespace {
+
+constexpr Index scoring_factors = 8;
+constexpr double scoring_tolerance = 1e-2;
+constexpr std::int64_t rows_a_block = 128;
+constexpr double small_share = 1e-3;       // of a row's weight: states with less learn nothing from it
+constexpr std::int64_t most_courses = 12;  // rows with more count together in the signal
+
+const GaussianParameters& whole_gaussian(const Emission& emission) {
+  const auto* gaussian = dynamic_cast<const GaussianEmission*>(&emission);
+  if (gaussian == nullptr || !gaussian->parameters().is_dense()) {
+    throw OptionError("--refine policy-gradient needs --emission gaussian with --covariance full or tied");
+  }
+  return gaussian->parameters();
+}
+
+Matrix scaled_rows(const Matrix& lower, const Vector& scale) {
+  Matrix result = lower.triangularView<Eigen::Lower>();
+  return scale.asDiagonal() * result;
+}
+
+/// log P of rows by states: the place where orthants are scored.
+RowScores orthant_scores(const Emission& emission, const StepRows& rows, const Compute& compute) {
+  const GaussianParameters& parameters = whole_gaussian(emission);
+  const Index states = parameters.mean.cols(), bits = parameters.mean.rows();
+  std::vector<FactorCovariance> fitted(parameters.cholesky.size());
+  compute.for_each(static_cast<std::int64_t>(fitted.size()), [&](std::int64_t g) {
+    Matrix factor = parameters.cholesky[static_cast<std::size_t>(g)].triangularView<Eigen::Lower>();
+    factor.rowwise().normalize();
+    Matrix correlation = factor * factor.transpose();
+    correlation = (0.5 * (correlation + correlation.transpose())).eval();
+    fitted[static_cast<std::size_t>(g)] =
+        fit_factors(correlation, std::clamp<Index>(bits / 2, 1, scoring_factors)).covariance;
+  });
+  std::vector<ThresholdedFactors> thresholded;
+  for (Index k = 0; k < states; ++k) {
+    const FactorCovariance& covariance = fitted[parameters.is_tied() ? 0 : static_cast<std::size_t>(k)];
+    thresholded.push_back(
+        ThresholdedFactors::from_loadings(parameters.standard_mean.col(k), covariance.loadings, covariance.noise));
+  }
+  RowScores scores;
+  scores.log_likelihood.resize(rows.row_count(), states);
+  const std::int64_t blocks = (rows.row_count() + rows_a_block - 1) / rows_a_block;
+  compute.for_each(blocks * states, [&](std::int64_t task) {
+    const Index k = task / blocks;
+    FactorEp ep(thresholded[static_cast<std::size_t>(k)], scoring_tolerance);
+    const std::int64_t first = task % blocks * rows_a_block, end = std::min(first + rows_a_block, rows.row_count());
+    for (std::int64_t row = first; row < end; ++row) {
+      const double plain = ep.solve({rows.taken(row), rows.unknown(rows.pattern_of(row)).bits}).log_probability;
+      scores.log_likelihood(row, k) = std::min(0.0, plain + ep.correction());
+    }
+  });
+  return scores;
+}
+
+/// One covariance on its way uphill, with the means of the states that share it. Only mu_j / sigma_j and the
+/// correlations decide the probability, so it starts from unit variances; they may drift, and are divided out.
+class Ascent {
+ public:
+  Ascent(const GaussianParameters& parameters, std::vector<Index> states, double rate)
+      : states_(std::move(states)),
+        bits_(parameters.mean.rows()),
+        values_(mean_at(states_.size()) + bits_ * (bits_ + 1) / 2),
+        adam_(values_.size(), AdamOptions{.rate = rate}) {
+    const Vector deviation = parameters.variances().col(states_.front()).cwiseSqrt();
+    const Matrix lower = scaled_rows(parameters.factor_of(states_.front()), deviation.cwiseInverse());
+    for (std::size_t i = 0; i < states_.size(); ++i)
+      values_.segment(mean_at(i), bits_) = parameters.standard_mean.col(states_[i]);
+    pack(lower, lower.diagonal().array().log(), values_);
+  }
+
+  const std::vector<Index>& states() const { return states_; }
+
+  /// The states as they stand.
+  std::vector<LatentGaussian> latent() const {
+    const Matrix factor = lower();
+    const Matrix covariance = factor * factor.transpose();
+    std::vector<LatentGaussian> result;
+    for (std::size_t i = 0; i < states_.size(); ++i)
+      result.push_back({values_.segment(mean_at(i), bits_), covariance});
+    return result;
+  }
+
+  void step(const std::vector<LatentGradient>& gradients) {
+    Vector gradient(values_.size());
+    Matrix sum = Matrix::Zero(bits_, bits_);
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      gradient.segment(mean_at(i), bits_) = gradients[i].mean;
+      sum += gradients[i].covariance;
+    }
+    const Matrix factor = lower();
+    const Matrix slope = 2 * (Matrix(sum.selfadjointView<Eigen::Lower>()) * factor.triangularView<Eigen::Lower>());
+    pack(slope, slope.diagonal().cwiseProduct(factor.diagonal()), gradient);
+    adam_.ascend(gradient, values_);
+  }
+
+  void write_to(GaussianParameters& parameters) const {
+    const Matrix factor = lower();
+    const Vector size = factor.rowwise().norm();
+    for (std::size_t i = 0; i < states_.size(); ++i)
+      parameters.standard_mean.col(states_[i]) = values_.segment(mean_at(i), bits_).cwiseQuotient(size);
+    const Vector deviation = parameters.variances().col(states_.front()).cwiseSqrt();
+    parameters.cholesky[parameters.is_tied() ? 0 : static_cast<std::size_t>(states_.front())] =
+        scaled_rows(factor, deviation.cwiseQuotient(size));
+  }
+
+ private:
+  Index mean_at(std::size_t i) const { return bits_ * static_cast<Index>(i); }
+  /// A lower triangle behind the means, column by column; of the diagonal the logarithms are the parameters.
+  void pack(const Matrix& matrix, const Vector& diagonal, Vector& target) const {
+    double* out = target.data() + mean_at(states_.size());
+    for (Index j = 0; j < bits_; ++j) {
+      *out++ = diagonal[j];
+      out = std::copy(matrix.col(j).data() + j + 1, matrix.col(j).data() + bits_, out);
+    }
+  }
+  Matrix lower() const {
+    Matrix result = Matrix::Zero(bits_, bits_);
+    const double* in = values_.data() + mean_at(states_.size());
+    for (Index j = 0; j < bits_; ++j) {
+      result(j, j) = std::exp(*in++);
+      std::copy(in, in + (bits_ - j - 1), result.col(j).data() + j + 1);
+      in += bits_ - j - 1;
+    }
+    return result;
+  }
+
+  std::vector<Index> states_;
+  Index bits_;
+  Vector values_;
+  Adam adam_;
+};
+
+std::vector<std::int64_t> shuffled_rows(std::int64_t count, RandomStream stream) {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
+  for (std::int64_t row = 0; row < count; ++row)
+    rows[static_cast<std::size_t>(row)] = row;
+  shuffle(rows, stream);
+  return rows;
+}
+
+/// One round of a covariance: every row once, Adam after each share of them. `signal` receives what was rewarded.
+void climb(Ascent& ascent, const StepRows& rows, const RowMatrix& responsibilities,
+           const PolicyGradientOptions& options, const RandomStream& stream, std::vector<RewardSignal>& signal,
+           const Compute& compute) {
+  const std::vector<std::int64_t> order = shuffled_rows(rows.row_count(), stream.child("order"));
+  const auto count = static_cast<std::int64_t>(order.size());
+  for (std::int64_t step = 0; step < options.steps; ++step) {
+    compute.check_interrupt();
+    const std::vector<LatentGaussian> latent = ascent.latent();
+    std::vector<LatentGradient> gradients;
+    double total = 0;
+    for (std::size_t i = 0; i < latent.size(); ++i) {
+      const Index k = ascent.states()[i];
+      RewardSampler sampler(latent[i], options.reward);
+      LatentGradient& gradient = gradients.emplace_back(rows.bit_count());
+      for (std::int64_t at = step * count / options.steps; at < (step + 1) * count / options.steps; ++at) {
+        const std::int64_t row = order[static_cast<std::size_t>(at)];
+        const double weight = responsibilities(row, k);
+        if (!(weight > small_share * rows.weights()[static_cast<std::size_t>(row)])) continue;
+        sampler.set_row(rows.taken(row), rows.unknown(rows.pattern_of(row)));
+        sampler.draw(options.samples,
+                     stream.child(static_cast<std::uint64_t>(row)).child(static_cast<std::uint64_t>(k)));
+        sampler.add_gradient(weight, gradient);
+        total += weight;
+        RewardSignal& counted_here =
+            signal[static_cast<std::size_t>(std::min(std::ssize(rows.taken(row)), most_courses))];
+        counted_here.weight += weight;
+        if (sampler.log_mean_reward() > -infinity) counted_here.rewarded += weight;
+      }
+    }
+    if (!(total > 0)) continue;
+    for (LatentGradient& gradient : gradients) {
+      gradient.mean /= total;
+      gradient.covariance /= total;
+    }
+    ascent.step(gradients);
+  }
+}
+
+}  // namespace
+
+Vector orthant_log_likelihoods(const ChainParameters& parameters, const ChainEvidence& evidence,
+                               const Compute& compute) {
+  std::vector<RowScores> scores;
+  for (std::size_t p = 0; p < evidence.pools.size(); ++p)
+    scores.push_back(orthant_scores(*parameters.emissions[p], evidence.pools[p].rows, compute));
+  Vector result(evidence.student_count());
+  compute.for_blocks(evidence.student_count(), 256, [&](Range range) {
+    ChainPosterior posterior(parameters.prior);
+    RowMatrix emissions(evidence.layout->step_count(), parameters.prior.state_count());
+    for (std::int64_t s = range.first; s < range.last; ++s) {
+      student_emissions(parameters, evidence, scores, s, emissions);
+      result[s] = posterior.run(emissions);
+    }
+  });
+  return result;
+}
+
+RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvidence& training,
+                                           const ChainEvidence& held_out, const PolicyGradientOptions& options,
+                                           const RandomStream& stream, const Compute& compute,
+                                           const ProgressSink& progress) {
+  struct Climber {
+    std::size_t pool;
+    Ascent ascent;
+  };
+  std::vector<Climber> climbers;
+  for (std::size_t p = 0; p < training.pools.size(); ++p) {
+    const GaussianParameters& parameters = whole_gaussian(*problem.parameters().emissions[p]);
+    std::vector<Index> all;
+    for (Index k = 0; k < parameters.mean.cols(); ++k)
+      all.push_back(k);
+    if (parameters.is_tied()) {
+      climbers.push_back({p, Ascent(parameters, all, options.rate)});
+      continue;
+    }
+    for (const Index k : all)
+      climbers.push_back({p, Ascent(parameters, {k}, options.rate)});
+  }
+
+  RefinementReport report;
+  report.reward = options.reward;
+  report.students = held_out.student_count();
+  const ChainParameters start = problem.parameters().copy();
+  ChainParameters best = start.copy();
+  const Vector before = orthant_log_likelihoods(start, held_out, compute);
+  report.trace.push_back(before.mean());
+  Vector best_after = before;
+  int best_round = 0;
+  for (int round = 1; round <= options.rounds && round - best_round <= options.patience; ++round) {
+    problem.expectation();
+    std::vector<std::vector<RewardSignal>> signals(
+        climbers.size(), std::vector<RewardSignal>(static_cast<std::size_t>(most_courses) + 1));
+    const RandomStream draws = stream.child(static_cast<std::uint64_t>(round));
+    compute.for_each(std::ssize(climbers), [&](std::int64_t number) {
+      const auto at = static_cast<std::size_t>(number);
+      Climber& climber = climbers[at];
+      climb(climber.ascent, training.pools[climber.pool].rows, problem.responsibilities().rows[climber.pool], options,
+            draws.child(static_cast<std::uint64_t>(climber.pool)), signals[at], compute);
+    });
+    ChainParameters next = start.copy();
+    for (std::size_t p = 0; p < next.emissions.size(); ++p) {
+      GaussianParameters parameters = whole_gaussian(*next.emissions[p]);
+      for (const Climber& climber : climbers) {
+        if (climber.pool == p) climber.ascent.write_to(parameters);
+      }
+      next.emissions[p] = std::make_unique<GaussianEmission>(std::move(parameters));
+    }
+    const Vector after = orthant_log_likelihoods(next, held_out, compute);
+    report.trace.push_back(after.mean());
+    if (progress) {
+      progress({"refine", static_cast<double>(round) / options.rounds, round, after.mean(),
+                after.mean() - report.trace[report.trace.size() - 2]});
+    }
+    if (after.mean() > best_after.mean()) {
+      best = next.copy();
+      best_after = after;
+      best_round = round;
+    }
+    problem.start_from_parameters(std::move(next));
+    if (round > 1) continue;
+    for (std::size_t c = 0; c <= static_cast<std::size_t>(most_courses); ++c) {
+      RewardSignal sum{static_cast<std::int64_t>(c), 0, 0};
+      for (const std::vector<RewardSignal>& own : signals) {
+        sum.weight += own[c].weight;
+        sum.rewarded += own[c].rewarded;
+      }
+      if (sum.weight > 0) report.signal.push_back(sum);
+    }
+  }
+  const Vector gains = best_after - before;
+  const auto students = static_cast<double>(gains.size());
+  const double gain = gains.mean();
+  report.standard_error = std::sqrt((gains.array() - gain).square().sum() / std::max(1.0, students - 1) / students);
+  const bool keeps = best_round > 0 && gain > report.standard_error;
+  if (keeps) {
+    report.kept_round = best_round;
+    report.gain = gain;
+  }
+  problem.start_from_parameters(keeps ? std::move(best) : start.copy());
+  return report;
+}
+
+}  // namespace desirepath::inline models
