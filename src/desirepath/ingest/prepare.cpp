@@ -192,8 +192,9 @@ class Collection {
       report_.rows_in += report_.sources.back().rows;
     }
     if (withdrawn_kept_ > 0 && options_.withdrawn == WithdrawnRule::keep) {
-      report_.notes.push_back(concat(counted(withdrawn_kept_, "row has", "rows have"),
-                                     " a withdrawal grade and count as taken (--withdrawn drop leaves them out)"));
+      report_.notes.push_back(
+          concat(counted(withdrawn_kept_, "row has", "rows have"),
+                 " a withdrawal grade: taken all the same (--withdrawn drop leaves such rows out)"));
     }
   }
 
