@@ -252,7 +252,8 @@ TEST(Fit, WeightTwoIsTheRowTwice) {
     const FitResult a = fit_model(with_weights, options, Compute(1), {}),
                     b = fit_model(with_copies, copies, Compute(1), {});
     EXPECT_NEAR(a.log_likelihood, b.log_likelihood, 1e-10 * std::abs(b.log_likelihood)) << choice;
-    EXPECT_NEAR(a.state_entropy, b.state_entropy, 1e-8) << choice;
+    // Probit's regressions stop within a tolerance, so rounding may take one step more or less.
+    EXPECT_NEAR(a.state_entropy, b.state_entropy, 1e-9 * (1 + b.state_entropy)) << choice;
     EXPECT_EQ(a.student_weight, b.student_weight);
   }
 }
