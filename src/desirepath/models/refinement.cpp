@@ -7,10 +7,9 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
-#include "desirepath/emissions/gaussian.h"
+#include "desirepath/emissions/gaussian_mass.h"
+#include "desirepath/emissions/latent_parameters.h"
 #include "desirepath/learning/adam.h"
-#include "desirepath/probability/factor_ep.h"
-#include "desirepath/probability/factor_fit.h"
 
 namespace desirepath::inline models {
 
@@ -41,13 +40,14 @@ void PolicyGradientOptions::validate() const {
 
 nlohmann::ordered_json RefinementReport::to_json() const {
   nlohmann::ordered_json json = {{"refine", name_of(refinement)},
-                                 {"reward", name_of(reward)},
                                  {"held_out_students", students},
                                  {"likelihood_kind", name_of(LikelihoodKind::mass)},
                                  {"trace", trace},
                                  {"kept_round", kept_round},
                                  {"gain", gain},
                                  {"standard_error", standard_error}};
+  if (refinement != Refinement::policy_gradient) return json;
+  json["reward"] = name_of(reward);
   json["signal"] = nlohmann::ordered_json::array();
   for (const RewardSignal& row : signal)
     json["signal"].push_back({{"courses", row.courses}, {"weight", row.weight}, {"rewarded", row.rewarded}});
@@ -56,9 +56,8 @@ nlohmann::ordered_json RefinementReport::to_json() const {
 
 namespace {
 
-constexpr Index scoring_factors = 8;
-constexpr double scoring_tolerance = 1e-2;
-constexpr std::int64_t rows_a_block = 128;
+// Of the gradient per student: less is mostly noise, of which Adam's scaling would make full steps.
+constexpr double noise_floor = 1e-3;
 constexpr double small_share = 1e-3;       // of a row's weight: states with less learn nothing from it
 constexpr std::int64_t most_courses = 12;  // rows with more count together in the signal
 
@@ -70,121 +69,26 @@ const GaussianParameters& whole_gaussian(const Emission& emission) {
   return gaussian->parameters();
 }
 
-Matrix scaled_rows(const Matrix& lower, const Vector& scale) {
-  Matrix result = lower.triangularView<Eigen::Lower>();
-  return scale.asDiagonal() * result;
-}
+/// One covariance on its way uphill, with the means of the states that share it.
+struct Climber {
+  std::size_t pool;
+  std::vector<Index> states;
+  LatentParameters parameters;
+  Adam adam;
 
-/// log P of rows by states: the place where orthants are scored.
-RowScores orthant_scores(const Emission& emission, const StepRows& rows, const Compute& compute) {
-  const GaussianParameters& parameters = whole_gaussian(emission);
-  const Index states = parameters.mean.cols(), bits = parameters.mean.rows();
-  std::vector<FactorCovariance> fitted(parameters.cholesky.size());
-  compute.for_each(static_cast<std::int64_t>(fitted.size()), [&](std::int64_t g) {
-    Matrix factor = parameters.cholesky[static_cast<std::size_t>(g)].triangularView<Eigen::Lower>();
-    factor.rowwise().normalize();
-    Matrix correlation = factor * factor.transpose();
-    correlation = (0.5 * (correlation + correlation.transpose())).eval();
-    fitted[static_cast<std::size_t>(g)] =
-        fit_factors(correlation, std::clamp<Index>(bits / 2, 1, scoring_factors)).covariance;
-  });
-  std::vector<ThresholdedFactors> thresholded;
-  for (Index k = 0; k < states; ++k) {
-    const FactorCovariance& covariance = fitted[parameters.is_tied() ? 0 : static_cast<std::size_t>(k)];
-    thresholded.push_back(
-        ThresholdedFactors::from_loadings(parameters.standard_mean.col(k), covariance.loadings, covariance.noise));
+  Climber(std::size_t own_pool, const GaussianParameters& gaussian, std::vector<Index> own_states, double rate)
+      : pool(own_pool),
+        states(std::move(own_states)),
+        parameters(gaussian.standard_mean(Eigen::all, states), gaussian.factor_of(states.front())),
+        adam(parameters.values().size(), {.rate = rate, .floor = noise_floor}) {}
+
+  /// The variances stay: only the density of -1/+1 uses them.
+  void write_to(GaussianParameters& gaussian) const {
+    const Vector deviation = gaussian.variances().col(states.front()).cwiseSqrt();
+    gaussian.standard_mean(Eigen::all, states) = parameters.standard_mean();
+    gaussian.cholesky[gaussian.is_tied() ? 0 : static_cast<std::size_t>(states.front())] =
+        deviation.asDiagonal() * parameters.correlation_factor();
   }
-  RowScores scores;
-  scores.log_likelihood.resize(rows.row_count(), states);
-  const std::int64_t blocks = (rows.row_count() + rows_a_block - 1) / rows_a_block;
-  compute.for_each(blocks * states, [&](std::int64_t task) {
-    const Index k = task / blocks;
-    FactorEp ep(thresholded[static_cast<std::size_t>(k)], scoring_tolerance);
-    const std::int64_t first = task % blocks * rows_a_block, end = std::min(first + rows_a_block, rows.row_count());
-    for (std::int64_t row = first; row < end; ++row) {
-      const double plain = ep.solve({rows.taken(row), rows.unknown(rows.pattern_of(row)).bits}).log_probability;
-      scores.log_likelihood(row, k) = std::min(0.0, plain + ep.correction());
-    }
-  });
-  return scores;
-}
-
-/// One covariance on its way uphill, with the means of the states that share it. Only mu_j / sigma_j and the
-/// correlations decide the probability, so it starts from unit variances; they may drift, and are divided out.
-class Ascent {
- public:
-  Ascent(const GaussianParameters& parameters, std::vector<Index> states, double rate)
-      : states_(std::move(states)),
-        bits_(parameters.mean.rows()),
-        values_(mean_at(states_.size()) + bits_ * (bits_ + 1) / 2),
-        adam_(values_.size(), AdamOptions{.rate = rate}) {
-    const Vector deviation = parameters.variances().col(states_.front()).cwiseSqrt();
-    const Matrix lower = scaled_rows(parameters.factor_of(states_.front()), deviation.cwiseInverse());
-    for (std::size_t i = 0; i < states_.size(); ++i)
-      values_.segment(mean_at(i), bits_) = parameters.standard_mean.col(states_[i]);
-    pack(lower, lower.diagonal().array().log(), values_);
-  }
-
-  const std::vector<Index>& states() const { return states_; }
-
-  /// The states as they stand.
-  std::vector<LatentGaussian> latent() const {
-    const Matrix factor = lower();
-    const Matrix covariance = factor * factor.transpose();
-    std::vector<LatentGaussian> result;
-    for (std::size_t i = 0; i < states_.size(); ++i)
-      result.push_back({values_.segment(mean_at(i), bits_), covariance});
-    return result;
-  }
-
-  void step(const std::vector<LatentGradient>& gradients) {
-    Vector gradient(values_.size());
-    Matrix sum = Matrix::Zero(bits_, bits_);
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-      gradient.segment(mean_at(i), bits_) = gradients[i].mean;
-      sum += gradients[i].covariance;
-    }
-    const Matrix factor = lower();
-    const Matrix slope = 2 * (Matrix(sum.selfadjointView<Eigen::Lower>()) * factor.triangularView<Eigen::Lower>());
-    pack(slope, slope.diagonal().cwiseProduct(factor.diagonal()), gradient);
-    adam_.ascend(gradient, values_);
-  }
-
-  void write_to(GaussianParameters& parameters) const {
-    const Matrix factor = lower();
-    const Vector size = factor.rowwise().norm();
-    for (std::size_t i = 0; i < states_.size(); ++i)
-      parameters.standard_mean.col(states_[i]) = values_.segment(mean_at(i), bits_).cwiseQuotient(size);
-    const Vector deviation = parameters.variances().col(states_.front()).cwiseSqrt();
-    parameters.cholesky[parameters.is_tied() ? 0 : static_cast<std::size_t>(states_.front())] =
-        scaled_rows(factor, deviation.cwiseQuotient(size));
-  }
-
- private:
-  Index mean_at(std::size_t i) const { return bits_ * static_cast<Index>(i); }
-  /// A lower triangle behind the means, column by column; of the diagonal the logarithms are the parameters.
-  void pack(const Matrix& matrix, const Vector& diagonal, Vector& target) const {
-    double* out = target.data() + mean_at(states_.size());
-    for (Index j = 0; j < bits_; ++j) {
-      *out++ = diagonal[j];
-      out = std::copy(matrix.col(j).data() + j + 1, matrix.col(j).data() + bits_, out);
-    }
-  }
-  Matrix lower() const {
-    Matrix result = Matrix::Zero(bits_, bits_);
-    const double* in = values_.data() + mean_at(states_.size());
-    for (Index j = 0; j < bits_; ++j) {
-      result(j, j) = std::exp(*in++);
-      std::copy(in, in + (bits_ - j - 1), result.col(j).data() + j + 1);
-      in += bits_ - j - 1;
-    }
-    return result;
-  }
-
-  std::vector<Index> states_;
-  Index bits_;
-  Vector values_;
-  Adam adam_;
 };
 
 std::vector<std::int64_t> shuffled_rows(std::int64_t count, RandomStream stream) {
@@ -196,18 +100,18 @@ std::vector<std::int64_t> shuffled_rows(std::int64_t count, RandomStream stream)
 }
 
 /// One round of a covariance: every row once, Adam after each share of them. `signal` receives what was rewarded.
-void climb(Ascent& ascent, const StepRows& rows, const RowMatrix& responsibilities,
+void climb(Climber& climber, const StepRows& rows, const RowMatrix& responsibilities,
            const PolicyGradientOptions& options, const RandomStream& stream, std::vector<RewardSignal>& signal,
            const Compute& compute) {
   const std::vector<std::int64_t> order = shuffled_rows(rows.row_count(), stream.child("order"));
   const auto count = static_cast<std::int64_t>(order.size());
   for (std::int64_t step = 0; step < options.steps; ++step) {
     compute.check_interrupt();
-    const std::vector<LatentGaussian> latent = ascent.latent();
+    const std::vector<LatentGaussian> latent = climber.parameters.latent();
     std::vector<LatentGradient> gradients;
     double total = 0;
     for (std::size_t i = 0; i < latent.size(); ++i) {
-      const Index k = ascent.states()[i];
+      const Index k = climber.states[i];
       RewardSampler sampler(latent[i], options.reward);
       LatentGradient& gradient = gradients.emplace_back(rows.bit_count());
       for (std::int64_t at = step * count / options.steps; at < (step + 1) * count / options.steps; ++at) {
@@ -230,7 +134,7 @@ void climb(Ascent& ascent, const StepRows& rows, const RowMatrix& responsibiliti
       gradient.mean /= total;
       gradient.covariance /= total;
     }
-    ascent.step(gradients);
+    climber.adam.ascend(climber.parameters.gradient(gradients), climber.parameters.values());
   }
 }
 
@@ -240,7 +144,8 @@ Vector orthant_log_likelihoods(const ChainParameters& parameters, const ChainEvi
                                const Compute& compute) {
   std::vector<RowScores> scores;
   for (std::size_t p = 0; p < evidence.pools.size(); ++p)
-    scores.push_back(orthant_scores(*parameters.emissions[p], evidence.pools[p].rows, compute));
+    scores.push_back(mass_scores(thresholded_states(whole_gaussian(*parameters.emissions[p]), compute),
+                                 evidence.pools[p].rows, compute, MassPrecision::quick));
   Vector result(evidence.student_count());
   compute.for_blocks(evidence.student_count(), 256, [&](Range range) {
     ChainPosterior posterior(parameters.prior);
@@ -257,10 +162,6 @@ RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvi
                                            const ChainEvidence& held_out, const PolicyGradientOptions& options,
                                            const RandomStream& stream, const Compute& compute,
                                            const ProgressSink& progress) {
-  struct Climber {
-    std::size_t pool;
-    Ascent ascent;
-  };
   std::vector<Climber> climbers;
   for (std::size_t p = 0; p < training.pools.size(); ++p) {
     const GaussianParameters& parameters = whole_gaussian(*problem.parameters().emissions[p]);
@@ -268,11 +169,11 @@ RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvi
     for (Index k = 0; k < parameters.mean.cols(); ++k)
       all.push_back(k);
     if (parameters.is_tied()) {
-      climbers.push_back({p, Ascent(parameters, all, options.rate)});
+      climbers.emplace_back(p, parameters, all, options.rate);
       continue;
     }
     for (const Index k : all)
-      climbers.push_back({p, Ascent(parameters, {k}, options.rate)});
+      climbers.emplace_back(p, parameters, std::vector<Index>{k}, options.rate);
   }
 
   RefinementReport report;
@@ -292,14 +193,14 @@ RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvi
     compute.for_each(std::ssize(climbers), [&](std::int64_t number) {
       const auto at = static_cast<std::size_t>(number);
       Climber& climber = climbers[at];
-      climb(climber.ascent, training.pools[climber.pool].rows, problem.responsibilities().rows[climber.pool], options,
+      climb(climber, training.pools[climber.pool].rows, problem.responsibilities().rows[climber.pool], options,
             draws.child(static_cast<std::uint64_t>(climber.pool)), signals[at], compute);
     });
     ChainParameters next = start.copy();
     for (std::size_t p = 0; p < next.emissions.size(); ++p) {
       GaussianParameters parameters = whole_gaussian(*next.emissions[p]);
       for (const Climber& climber : climbers) {
-        if (climber.pool == p) climber.ascent.write_to(parameters);
+        if (climber.pool == p) climber.write_to(parameters);
       }
       next.emissions[p] = std::make_unique<GaussianEmission>(std::move(parameters));
     }

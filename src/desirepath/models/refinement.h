@@ -23,11 +23,11 @@ Refinement parse_refinement(std::string_view name);
 
 struct PolicyGradientOptions {
   Reward reward = Reward::surrogate;
-  int rounds = 40;     // at most; responsibilities are renewed and students held out are scored in each
-  int patience = 6;    // rounds without a better score
-  int steps = 8;       // of Adam in a round, each on its share of the rows
-  int samples = 16;    // of a row and state in a step
-  double rate = 0.01;  // of Adam: standardised means and Cholesky entries
+  int rounds = 60;      // at most; responsibilities are renewed and students held out are scored in each
+  int patience = 6;     // rounds without a better score
+  int steps = 2;        // of Adam in a round, each on its share of the rows
+  int samples = 32;     // of a row and state in a step
+  double rate = 0.003;  // of Adam: standardised means and Cholesky entries
   void validate() const;
 };
 
