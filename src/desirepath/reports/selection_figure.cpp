@@ -72,7 +72,7 @@ Figure selection_figure(const Selection& selection, const std::string& model) {
                  y0 = top + static_cast<double>(p / 2) * (panel_height + gap_y);
     svg.text({x0, y0 - 10}, panel.title, {13, "start", "#222222", true});
     if (panel.values.empty()) continue;
-    auto [low, high] = std::ranges::minmax(panel.values);
+    double low = std::ranges::min(panel.values), high = std::ranges::max(panel.values);
     for (std::size_t i = 0; i < panel.errors.size(); ++i) {
       low = std::min(low, panel.values[i] - panel.errors[i]);
       high = std::max(high, panel.values[i] + panel.errors[i]);
