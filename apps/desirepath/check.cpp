@@ -18,10 +18,13 @@ void add_check(Program& program) {
        "what is in the file, what would be rejected and why; writes nothing",
        {"desirepath check enrollments.csv", "desirepath check 'terms/*.csv.gz' --map student=EMPLID --json"}});
   auto sources = std::make_shared<std::vector<std::string>>();
-  verb.app->add_option("SOURCE", *sources, "CSV, TSV, gz, zst, Parquet or DuckDB files, or patterns")->required();
+  verb.app->add_option("SOURCE", *sources, "CSV, TSV, gz, zst, Parquet or DuckDB files, or patterns")
+      ->type_name("FILE")
+      ->required();
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, sources, table] {
     TableOptions options = table->to_options(10, *verb.console);
+    options.validate();
     const double bound = options.max_bad;
     options.max_bad = 1;  // a check looks at everything
     PrepareReport report;
@@ -34,11 +37,7 @@ void add_check(Program& program) {
       failure = error.what();
     }
     verb.console->end_progress();
-    const double bad =
-        static_cast<double>(report.rows_rejected()) / static_cast<double>(std::max<std::int64_t>(1, report.rows_in));
-    if (failure.empty() && bad > bound) {
-      failure = concat(fixed(100 * bad, 1), " % of the rows are bad, over --max-bad ", fixed(100 * bound, 1), " %");
-    }
+    failure = report.too_many_rejected(bound).value_or(failure);
     if (verb.console->json) {
       auto json = preparation_json(report, prepared ? &prepared->cohort : nullptr);
       json["usable"] = failure.empty();

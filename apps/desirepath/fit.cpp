@@ -1,3 +1,4 @@
+#include <cmath>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -56,7 +57,7 @@ void add_fit(Program& program) {
   verb.app->add_flag("--dry-run", options->dry_run, "say what memory and time training would take, and stop");
   verb.app->add_flag("--require-convergence", options->require_convergence,
                      "exit with 4 when training did not converge");
-  auto training = add_fit_options(*verb.app);
+  auto training = add_fit_options(*verb.app, /*single=*/true);
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, training, table] {
     Console& console = *verb.console;
@@ -70,7 +71,7 @@ void add_fit(Program& program) {
     const FitEstimate estimate = estimate_fit(cohort, fit_options, compute);
     if (options->dry_run) {
       if (console.json) {
-        console.print_json("fit-estimate", {{"bytes", estimate.bytes},
+        console.print_json("fit-estimate", {{"bytes", std::llround(estimate.bytes)},
                                             {"seconds_per_iteration", estimate.seconds_per_iteration},
                                             {"distinct_rows", estimate.distinct_rows}});
       } else {
@@ -84,6 +85,8 @@ void add_fit(Program& program) {
     const FitResult fit = fit_model(cohort, fit_options, compute, console.progress_sink());
     console.end_progress();
     save_model(*fit.model, fit.training_json(fit_options, cohort), options->out, overwrite);
+    std::error_code ignored;
+    if (!fit_options.checkpoint.empty()) std::filesystem::remove(fit_options.checkpoint, ignored);  // it has served
     for (const std::string& warning : fit.warnings)
       console.warn(warning);
     if (console.json) {

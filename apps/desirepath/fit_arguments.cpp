@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "model_input.h"
+
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
 #include "desirepath/ingest/source.h"
@@ -31,7 +33,8 @@ std::vector<LabelRow> read_labels(const std::string& file) {
   const SmallTable table = read_small_table(file);
   const std::size_t student = table.require("student"), period = table.require("period"),
                     state = table.require("state");
-  const auto weight = table.find("weight");
+  auto weight = table.find("weight");
+  if (!weight) weight = table.find("probability");  // as `states --csv` writes them
   std::vector<LabelRow> rows;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     rows.push_back({table.rows[r][student], table.rows[r][period], number_in<Id>(table, r, state),
@@ -60,7 +63,7 @@ const HiddenChain& as_chain(const Model& model, const char* option) {
 
 }  // namespace
 
-std::shared_ptr<FitArguments> add_fit_options(CLI::App& app) {
+std::shared_ptr<FitArguments> add_fit_options(CLI::App& app, bool single) {
   auto a = std::make_shared<FitArguments>();
   std::vector<std::string> models, families;
   for (const CatalogEntry& entry : model_catalog())
@@ -77,8 +80,10 @@ std::shared_ptr<FitArguments> add_fit_options(CLI::App& app) {
          "--pseudocount", a->pseudocount,
          "students added to each cell of a course's table (0.1; trees 0.05): rare courses stay possible in every state")
       ->group(model);
-  app.add_option("--covariance", a->covariance,
-                 "full|tied|diagonal|factor:Q, of Gaussian states (full; factor:8 over 2,000 course-periods a step)")
+  app.add_option(
+         "--covariance", a->covariance,
+         "full|tied|diagonal|factor:Q, of Gaussian states (full; factor:8 over 2,000 course-periods a step); probit: "
+         "factor:Q (factor:4)")
       ->group(model);
   app.add_option("--covariance-prior", a->covariance_prior,
                  "students of the pooled variances added to every state's covariance (a full one: as many as bits)")
@@ -87,6 +92,17 @@ std::shared_ptr<FitArguments> add_fit_options(CLI::App& app) {
   app.add_option("--calibrate", a->calibrate,
                  "marginals|none: set each state's shares of courses to the true ones after training (marginals)")
       ->check(CLI::IsMember({"marginals", "none"}))
+      ->group(model);
+  app.add_option("--slope-variance", a->probit.slope_variance, "probit: prior variance of a course's slopes")
+      ->capture_default_str()
+      ->group(model);
+  app.add_option("--slope-correlation", a->probit.slope_correlation,
+                 "probit: prior correlation of a course's slopes between states, 0 .. 1")
+      ->capture_default_str()
+      ->group(model);
+  app.add_option("--nodes", a->probit.nodes,
+                 "probit: nodes that stand for the factors, a multiple of 32 (0: by factors)")
+      ->capture_default_str()
       ->group(model);
   app.add_option("--refine", a->refine,
                  "none|policy-gradient|orthant-em, after EM: on the probabilities of the enrollments (none)")
@@ -103,11 +119,11 @@ std::shared_ptr<FitArguments> add_fit_options(CLI::App& app) {
       ->group(model);
   app.add_option("--weights", a->weights, "student attribute that weighs each student")->group(model);
 
-  app.add_option("--start", a->start, "kmeans, random, or a file student,period,state[,weight] (states from 0)")
+  app.add_option("--start", a->start,
+                 "kmeans, random, or a file student,period,state[,weight] (states from 0), as 'states --csv' writes it")
       ->capture_default_str()
       ->group(training);
   app.add_option("--warm", a->warm, "start from this model")->group(training);
-  app.add_option("--match", a->match, "number the states like this model's")->group(training);
   app.add_option("--restarts", a->restarts, "starts to try; the best is kept, all scores are told")
       ->capture_default_str()
       ->group(training);
@@ -115,6 +131,8 @@ std::shared_ptr<FitArguments> add_fit_options(CLI::App& app) {
   app.add_option("--tolerance", a->tolerance, "stop when an iteration gains less, relative, per student (0: run all)")
       ->capture_default_str()
       ->group(training);
+  if (!single) return a;
+  app.add_option("--match", a->match, "number the states like this model's")->group(training);
   app.add_option("--validation", a->validation,
                  "a cohort, or a share of the students: the best iterate and restart by their likelihood")
       ->group(training);
@@ -137,6 +155,7 @@ FitOptions FitArguments::to_options(const Console& console, const Cohort& cohort
   options.covariance_prior = covariance_prior;
   options.ridge = ridge;
   options.calibrate = calibrate != "none";
+  options.probit = probit;
   if (!refine.empty()) options.refine = parse_refinement(refine);
   if (!reward.empty()) options.policy_gradient.reward = parse_reward(reward);
   options.restarts = restarts;
@@ -172,9 +191,10 @@ FitOptions FitArguments::to_options(const Console& console, const Cohort& cohort
     if (parsed.ec == std::errc() && parsed.ptr == validation.data() + validation.size()) {
       options.validation_share = share;
     } else {
-      Console quiet = console;
-      validation_cohort_ =
-          align_to(open_cohort(validation, table, quiet), cohort.schema(), UnseenCourses::ignore).cohort;
+      Console own = console;
+      Aligned aligned = align_to(open_cohort(validation, table, own), cohort.schema(), UnseenCourses::ignore);
+      warn_of_ignored(aligned, "the training cohort does not have", console);
+      validation_cohort_ = std::move(aligned.cohort);
       options.validation = &*validation_cohort_;
     }
   }

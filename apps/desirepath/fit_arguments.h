@@ -19,6 +19,7 @@ struct FitArguments {
               weights, transitions, validation, checkpoint;
   std::optional<double> pseudocount, covariance_prior;
   double ridge = 0, state_pseudocount = 0.1, tolerance = 1e-7, checkpoint_every = 30;
+  ProbitOptions probit;
   int restarts = 3, iterations = 500;
   bool resume = false;
 
@@ -30,6 +31,7 @@ struct FitArguments {
   std::optional<Cohort> validation_cohort_;
 };
 
-std::shared_ptr<FitArguments> add_fit_options(CLI::App& app);
+/// single: one model is trained, so that it can be validated, checkpointed and matched as well.
+std::shared_ptr<FitArguments> add_fit_options(CLI::App& app, bool single);
 
 }  // namespace desirepath::app

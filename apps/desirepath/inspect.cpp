@@ -6,6 +6,7 @@
 #include "program.h"
 
 #include "desirepath/core/archive.h"
+#include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
 #include "desirepath/models/model_file.h"
 #include "desirepath/transcripts/cohort.h"
@@ -89,6 +90,9 @@ void add_inspect(Program& program) {
   auto file = std::make_shared<std::string>();
   verb.app->add_option("FILE", *file, "a file this program wrote")->required();
   verb.run = [&verb, file] {
+    if (std::filesystem::is_regular_file(*file) && !ArchiveReader::looks_like_archive(*file)) {
+      throw InputError(concat(*file, ": not a file this program wrote; 'desirepath check' looks at tables"));
+    }
     const ArchiveReader archive = ArchiveReader::open(*file);
     const auto json = describe_archive(archive);
     if (verb.console->json) {

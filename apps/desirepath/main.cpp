@@ -1,7 +1,11 @@
+#include <csignal>
+
 #include "program.h"
 
 int main(int count, char** arguments) {
   using namespace desirepath::app;
+  // A file that may not grow (ulimit -f) is then an error of the write like a full disk, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   Program program;
   add_demo(program);
   add_simulate(program);
@@ -14,5 +18,6 @@ int main(int count, char** arguments) {
   add_select(program);
   add_score(program);
   add_states(program);
+  add_orthant(program);
   return program.run(count, arguments);
 }

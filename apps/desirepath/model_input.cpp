@@ -5,7 +5,6 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
 #include "desirepath/ingest/evidence_table.h"
-#include "desirepath/transcripts/align.h"
 
 namespace desirepath::app {
 
@@ -13,12 +12,14 @@ Cohort open_aligned_cohort(const std::string& path, const Model& model, bool ign
                            const RawTableArguments& table, Console& console) {
   Aligned aligned = align_to(open_cohort(path, table, console), model.schema(),
                              ignore_unseen ? UnseenCourses::ignore : UnseenCourses::refuse);
-  if (aligned.ignored_courses > 0) {
-    console.warn(concat(counted(aligned.ignored_enrollments, "enrollment", "enrollments"), " in ",
-                        counted(aligned.ignored_courses, "course", "courses"),
-                        " the model does not know are left out"));
-  }
+  warn_of_ignored(aligned, "the model does not know", console);
   return std::move(aligned.cohort);
+}
+
+void warn_of_ignored(const Aligned& aligned, const std::string& why, const Console& console) {
+  if (aligned.ignored_courses == 0) return;
+  console.warn(concat(counted(aligned.ignored_enrollments, "enrollment", "enrollments"), " in ",
+                      counted(aligned.ignored_courses, "course", "courses"), " ", why, " are left out"));
 }
 
 EvidenceBatch open_evidence(const std::string& path, const Model& model) {

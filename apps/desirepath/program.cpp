@@ -25,7 +25,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
 
 }  // namespace
 
-Program::Program() : app_("desirepath: the paths students really take") {
+Program::Program() : app_("desirepath: the paths students really take", "desirepath") {
   app_.set_version_flag("--version", std::string("desirepath ") + version);
   app_.set_help_flag("--help", "this text");
   app_.require_subcommand(0, 1);
@@ -76,7 +76,16 @@ void Program::parse(int count, char** arguments) {
           concat("no command '", given, "'", did_you_mean(given, names), "; 'desirepath --help' lists them"));
     }
   }
-  app_.parse(count, arguments);
+  try {
+    app_.parse(count, arguments);
+  } catch (const CLI::RequiredError&) {
+    refuse_extras();  // a typo in an option's name is why it is missing
+    throw;
+  }
+  refuse_extras();
+}
+
+void Program::refuse_extras() const {
   for (const auto& verb : verbs_) {
     if (!verb->app->parsed()) continue;
     const std::vector<std::string> extras = verb->app->remaining();
@@ -114,7 +123,7 @@ int Program::run(int count, char** arguments) {
   } catch (const CLI::CallForHelp&) {
     for (const auto& verb : verbs_) {
       if (verb->app->parsed()) {
-        std::cout << verb->app->help();
+        std::cout << verb->app->help(app_.get_name());
         return 0;
       }
     }

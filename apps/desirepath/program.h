@@ -35,6 +35,8 @@ class Program {
 
  private:
   void parse(int count, char** arguments);
+  /// Arguments no option took: the nearest name is named.
+  void refuse_extras() const;
   int fail(const std::string& message, int code) const;
 
   CLI::App app_;
@@ -53,6 +55,7 @@ void add_fit(Program& program);
 void add_select(Program& program);
 void add_score(Program& program);
 void add_states(Program& program);
+void add_orthant(Program& program);
 void add_split(Program& program);
 
 }  // namespace desirepath::app

@@ -17,6 +17,7 @@ namespace desirepath::app {
 
 /// What the user gave; empty = not given.
 struct RawTableArguments {
+  const CLI::App* app = nullptr;  // the command they belong to
   std::string mapping_file;
   std::vector<std::string> map;
   std::string where, format, encoding, delimiter, table;
@@ -32,7 +33,7 @@ struct RawTableArguments {
 
 std::shared_ptr<RawTableArguments> add_raw_table_options(CLI::App& app);
 
-/// A prepared cohort file as it is, or a raw table prepared on the way.
+/// A prepared cohort file, the students of it that --where selects, or a raw table prepared on the way.
 Cohort open_cohort(const std::string& path, const RawTableArguments& arguments, Console& console);
 
 }  // namespace desirepath::app

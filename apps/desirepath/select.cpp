@@ -31,7 +31,7 @@ void add_select(Program& program) {
   verb.app->add_option("--held-out", options->share, "share of the students set aside")->capture_default_str();
   verb.app->add_option("--figure", options->figure, "write the curves as SVG");
   verb.app->add_flag("--force", options->force, "replace a file that exists");
-  auto training = add_fit_options(*verb.app);
+  auto training = add_fit_options(*verb.app, /*single=*/false);
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, training, table] {
     Console& console = *verb.console;
@@ -44,6 +44,12 @@ void add_select(Program& program) {
     const Selection selection =
         select_states(cohort, fit_options, states, options->share, compute, console.progress_sink());
     console.end_progress();
+    for (const SelectionRow& row : selection.rows) {
+      if (row.impossible == 0) continue;
+      console.warn(concat("with ", row.states, " states ",
+                          counted(row.impossible, "held-out student is", "held-out students are"),
+                          " impossible (probability 0): no held-out likelihood; give --pseudocount above 0"));
+    }
     const Figure figure = selection_figure(selection, training->model);
     if (!options->figure.empty()) {
       write_text_file(options->figure, figure.svg, overwrite);
@@ -52,16 +58,18 @@ void add_select(Program& program) {
     if (console.csv) {
       figure.table.print_csv(std::cout);
     } else if (console.json) {
-      console.print_json("select", {{"model", training->model},
-                                    {"likelihood_kind", std::string(name_of(selection.kind))},
-                                    {"training_students", selection.training_students},
-                                    {"validation_students", selection.validation_students},
-                                    {"best",
-                                     {{"bic", selection.best_bic},
-                                      {"aic", selection.best_aic},
-                                      {"icl", selection.best_icl},
-                                      {"held_out", selection.best_held_out}}},
-                                    {"rows", figure.table.to_json()}});
+      console.print_json("select",
+                         {{"model", training->model},
+                          {"likelihood_kind", std::string(name_of(selection.kind))},
+                          {"training_students", selection.training_students},
+                          {"validation_students", selection.validation_students},
+                          {"best",
+                           {{"bic", selection.best_bic},
+                            {"aic", selection.best_aic},
+                            {"icl", selection.best_icl},
+                            {"held_out", selection.best_held_out > 0 ? nlohmann::ordered_json(selection.best_held_out)
+                                                                     : nlohmann::ordered_json()}}},
+                          {"rows", figure.table.to_json()}});
     } else {
       figure.table.print_text(std::cout);
       std::cout << '\n' << figure.finding << '\n';

@@ -18,7 +18,7 @@ void add_split(Program& program) {
   Verb& verb = program.add({"split",
                             "training, validation and hold-out by student",
                             {"desirepath split all.cohort --out parts",
-                             "desirepath split all.cohort --out parts --by cohort --validation 2 --hold-out 2"}});
+                             "desirepath split all.cohort --out parts --by entry --validation 2 --hold-out 2"}});
   struct Options {
     std::string cohort, out, by;
     double validation = 0.15, hold_out = 0.15;
@@ -32,17 +32,22 @@ void add_split(Program& program) {
       ->capture_default_str();
   verb.app->add_option("--hold-out", options->hold_out, "share of students; with --by, how many of its last values")
       ->capture_default_str();
-  verb.app->add_option("--by", options->by,
-                       "student attribute (an entry year) whose last values are set aside, in place of shares");
+  verb.app
+      ->add_option("--by", options->by,
+                   "student attribute, or entry (the academic year of a student's first period), whose last values "
+                   "are set aside, in place of shares")
+      ->type_name("ATTRIBUTE");
   verb.app->add_flag("--force", options->force, "replace files that exist");
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, table] {
     const Overwrite overwrite = options->force ? Overwrite::allow : Overwrite::refuse;
     const std::filesystem::path folder = options->out;
-    make_folder(folder);
     const std::vector<std::string> names = {"training", "validation", "hold-out"};
-    for (const std::string& name : names)
-      check_target(folder / (name + ".cohort"), overwrite);
+    const auto check_targets = [&] {
+      for (const std::string& name : names)
+        check_target(folder / (name + ".cohort"), overwrite);
+    };
+    if (std::filesystem::exists(folder)) check_targets();
     const Cohort cohort = open_cohort(options->cohort, *table, *verb.console);
     Split split;
     if (options->by.empty()) {
@@ -57,6 +62,8 @@ void add_split(Program& program) {
       split = split_by_attribute(cohort, options->by, options->validation < 1 ? 1 : whole(options->validation),
                                  options->hold_out < 1 ? 1 : whole(options->hold_out));
     }
+    make_folder(folder);
+    check_targets();
     nlohmann::ordered_json json;
     const std::vector<const std::vector<std::int64_t>*> parts = {&split.training, &split.validation, &split.hold_out};
     for (std::size_t p = 0; p < parts.size(); ++p) {

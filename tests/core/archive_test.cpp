@@ -102,9 +102,10 @@ TEST(Archive, SaysWhyItRefuses) {
   const ArchiveReader reader = reopened(small_archive());
   EXPECT_EQ(message_of<ModelFileError>([&] { reader.require_kind("cohort"); }),
             "file: this is a model file, a cohort is needed");
-  EXPECT_EQ(message_of<ModelFileError>([&] { reader.read<double>("none"); }), "file: damaged: no array 'none'");
+  EXPECT_EQ(message_of<ModelFileError>([&] { reader.read<double>("none"); }),
+            "file: damaged: no array 'none'; copy it again or make it anew");
   EXPECT_EQ(message_of<ModelFileError>([&] { reader.read<double>("flags"); }),
-            "file: damaged: array 'flags' is not of type F64");
+            "file: damaged: array 'flags' is not of type F64; copy it again or make it anew");
 }
 
 TEST(Archive, RefusesShapesThatOverflow) {

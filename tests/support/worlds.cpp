@@ -1,10 +1,12 @@
 #include "support/worlds.h"
 
+#include <cmath>
 #include <stdexcept>
 
 #include "support/example_cohorts.h"
 
 #include "desirepath/emissions/bernoulli.h"
+#include "desirepath/emissions/probit.h"
 #include "desirepath/emissions/tree.h"
 #include "desirepath/models/catalog.h"
 
@@ -27,6 +29,20 @@ double emission_probability(const Emission& emission, const std::vector<bool>& b
       const RowMatrix& table = given ? group.given_taken() : group.given_not_taken();
       const double p = table(static_cast<Index>(j), state - group.first_state());
       probability *= bits[j] ? p : 1 - p;
+    }
+    return probability;
+  }
+  if (const auto* probit = dynamic_cast<const ProbitEmission*>(&emission)) {
+    probability = 0;
+    for (Index s = 0; s < probit->nodes().log_weights.size(); ++s) {
+      double product = std::exp(probit->nodes().log_weights[s]);
+      for (std::size_t j = 0; j < bits.size(); ++j) {
+        const auto bit = static_cast<Index>(j);
+        const double eta = probit->intercepts()(bit, state) +
+                           probit->slopes().row(state * probit->bit_count() + bit).dot(probit->nodes().points.row(s));
+        product *= 0.5 * std::erfc((bits[j] ? -eta : eta) / std::sqrt(2.0));
+      }
+      probability += product;
     }
     return probability;
   }
@@ -155,6 +171,16 @@ std::unique_ptr<Emission> random_emission(const std::string& family, Id bits, Id
     return p;
   };
   if (family == "bernoulli") return std::make_unique<BernoulliEmission>(table());
+  if (family == "probit") {
+    const auto normals = [&](Index rows, Index columns) {
+      RowMatrix values(rows, columns);
+      for (Index i = 0; i < values.size(); ++i)
+        values.data()[i] = stream.normal();
+      return values;
+    };
+    const RowMatrix intercepts = normals(bits, states), slopes = normals(bits * states, 2);
+    return std::make_unique<ProbitEmission>(intercepts, slopes, factor_nodes(2, 32));
+  }
   const auto tree = [&] {
     std::vector<Id> parent(static_cast<std::size_t>(bits), -1);
     // A random recursive tree in a shuffled order, now and then a second root.

@@ -20,7 +20,7 @@ struct World {
 /// here independently of the library's own scoring.
 std::vector<World> enumerate_worlds(const HiddenChain& model);
 
-/// p(bits of a step | state) of a Bernoulli or tree emission, straight from its tables.
+/// p(bits of a step | state) of a Bernoulli, tree or probit emission, straight from its parameters.
 double emission_probability(const Emission& emission, const std::vector<bool>& bits, Id state);
 
 /// Whether a world agrees with what is known of a student.

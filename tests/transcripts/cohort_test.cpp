@@ -128,6 +128,27 @@ TEST(Split, ByAttributeTakesTheLastValues) {
     EXPECT_EQ(s % 3, 1);
   EXPECT_EQ(split.training.size() + split.validation.size() + split.hold_out.size(), 12U);
   EXPECT_THROW(split_by_attribute(cohort, "entry", 2, 1), OptionError);
+  // Values that nobody has any more do not count.
+  const std::vector<std::int64_t> early = {0, 1, 3, 4};
+  const Split of_early = split_by_attribute(cohort.select(early), "entry", 0, 1);
+  EXPECT_EQ(of_early.hold_out, (std::vector<std::int64_t>{1, 3}));
+}
+
+TEST(Split, ByEntryYearWhereNoAttributeHasTheName) {
+  CohortParts parts = with_attributes().parts();
+  parts.attributes.clear();
+  for (std::size_t row = 0; row < parts.status.size(); ++row)
+    parts.calendar[row] = static_cast<std::int32_t>(2000 + row / 2 % 3 + row % 2);
+  const Cohort cohort(std::move(parts));
+  const Split split = split_by_attribute(cohort, "entry", 0, 1);
+  std::int32_t last = -1;
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s)
+    last = std::max(last, cohort.entry_year(s));
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    const bool held_out = std::ranges::find(split.hold_out, s) != split.hold_out.end();
+    EXPECT_EQ(held_out, cohort.entry_year(s) == last);
+  }
+  EXPECT_EQ(with_attributes().entry_year(0), 2001);
 }
 
 }  // namespace

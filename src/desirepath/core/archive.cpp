@@ -171,7 +171,8 @@ bool ArchiveReader::looks_like_archive(const std::filesystem::path& path) {
 }
 
 void ArchiveReader::refuse(const std::string& reason) const {
-  throw ModelFileError(concat(name_, ": ", reason));
+  const bool damaged = reason.starts_with("damaged");
+  throw ModelFileError(concat(name_, ": ", reason, damaged ? "; copy it again or make it anew" : ""));
 }
 
 ArchiveReader::ArchiveReader(std::vector<std::byte> bytes, std::string name)

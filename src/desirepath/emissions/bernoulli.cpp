@@ -148,6 +148,17 @@ BitCounts count_bits(const StepRows& rows, const RowMatrix& responsibilities, co
       counts.known.row(bit) -= weights.segment(p * states, states).transpose();
   }
   counts.known = counts.known.cwiseMax(0);  // rounding of the subtraction
+  if (fits_a_block(bits * states)) {
+    const Vector sums = compute.sum_over(rows.row_count(), bits * states, [&](Range range, Vector& sum) {
+      Eigen::Map<RowMatrix> taken(sum.data(), bits, states);
+      for (std::int64_t row = range.first; row < range.last; ++row) {
+        for (const Id bit : rows.taken(row))
+          taken.row(bit) += responsibilities.row(row);
+      }
+    });
+    counts.taken = Eigen::Map<const RowMatrix>(sums.data(), bits, states);
+    return counts;
+  }
   compute.for_blocks(bits, 8, [&](Range range) {
     for (auto bit = static_cast<Id>(range.first); bit < range.last; ++bit) {
       auto sum = counts.taken.row(bit);
@@ -171,6 +182,78 @@ std::unique_ptr<Emission> BernoulliLearner::maximize(const StepRows& rows, const
     }
   }
   return std::make_unique<BernoulliEmission>(std::move(probability));
+}
+
+namespace {
+
+class BernoulliLeftOut : public LeftOut {
+ public:
+  BernoulliLeftOut(const StepRows& rows, BitCounts counts, double pseudocount)
+      : rows_(rows), counts_(std::move(counts)), pseudocount_(pseudocount) {}
+
+  void score(std::span<const std::int32_t> rows, const RowMatrix& weights, RowMatrix& out) const override {
+    // Counts without the rows, bit by bit; a product of up to 16 shares stays far from underflow.
+    const Id bits = rows_.bit_count();
+    const Index states = weights.cols(), count = weights.rows();
+    const double a = pseudocount_;
+    out.setZero(count, states);
+    RowMatrix product = RowMatrix::Ones(count, states);
+    std::vector<std::size_t> next(rows.size(), 0);  // place among the row's taken bits
+    std::vector<char> known(rows.size()), takes(rows.size());
+    Eigen::ArrayXXd weight(1, states), taken(1, states), not_taken(1, states);
+    for (Id bit = 0; bit < bits; ++bit) {
+      weight = counts_.known.row(bit).array() + 2 * a;
+      taken = counts_.taken.row(bit).array() + a;
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        const auto row = static_cast<Index>(r);
+        const auto bits_taken = rows_.taken(rows[r]);
+        known[r] = rows_.unknown(rows_.pattern_of(rows[r])).contains(bit) ? 0 : 1;
+        takes[r] = next[r] < bits_taken.size() && bits_taken[next[r]] == bit ? 1 : 0;
+        if (takes[r]) {
+          ++next[r];
+          taken -= weights.row(row).array();
+        }
+        if (known[r]) weight -= weights.row(row).array();
+      }
+      // What is left after subtracting all there was is rounding, not a count; and a state nobody else is in keeps to
+      // even odds.
+      const double noise = 1e-13;
+      taken = (taken - a > noise * counts_.taken.row(bit).array()).select(taken, a);
+      not_taken = weight - taken;
+      not_taken = (not_taken - a > noise * counts_.known.row(bit).array()).select(not_taken, a);
+      weight = taken + not_taken;
+      for (Index k = 0; k < states; ++k) {
+        if (!(weight(0, k) > 0)) {
+          weight(0, k) = 1;
+          taken(0, k) = not_taken(0, k) = 0.5;
+        }
+      }
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        if (!known[r]) continue;
+        if (takes[r])
+          product.row(static_cast<Index>(r)).array() *= taken / weight;
+        else
+          product.row(static_cast<Index>(r)).array() *= not_taken / weight;
+      }
+      if (bit % 16 == 15 || bit + 1 == bits) {
+        for (Index i = 0; i < product.size(); ++i)
+          out.data()[i] += product.data()[i] > 0 ? std::log(product.data()[i]) : -infinity;
+        product.setOnes();
+      }
+    }
+  }
+
+ private:
+  const StepRows& rows_;
+  BitCounts counts_;
+  double pseudocount_;
+};
+
+}  // namespace
+
+std::unique_ptr<LeftOut> BernoulliLearner::leave_out(const StepRows& rows, const RowMatrix& responsibilities,
+                                                     const Compute& compute) const {
+  return std::make_unique<BernoulliLeftOut>(rows, count_bits(rows, responsibilities, compute), pseudocount_);
 }
 
 double BernoulliLearner::log_prior(const StepRows&, const Emission& emission) const {

@@ -40,6 +40,8 @@ class BernoulliLearner : public EmissionLearner {
   std::string_view family() const override { return BernoulliEmission::family_name; }
   std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
                                      const Compute& compute) const override;
+  std::unique_ptr<LeftOut> leave_out(const StepRows& rows, const RowMatrix& responsibilities,
+                                     const Compute& compute) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;
   bool needs_previous(const StepRows&) const override { return false; }
   double memory_estimate(Id bits, Id states, int threads) const override;

@@ -4,6 +4,7 @@
 #include "desirepath/emissions/bernoulli.h"
 #include "desirepath/emissions/emission_file.h"
 #include "desirepath/emissions/gaussian.h"
+#include "desirepath/emissions/probit.h"
 #include "desirepath/emissions/tree.h"
 
 namespace desirepath::inline emissions {
@@ -25,6 +26,7 @@ std::unique_ptr<Emission> load_emission(const ArchiveReader& archive, const std:
   if (family == BernoulliEmission::family_name) return BernoulliEmission::load(archive, prefix);
   if (family == TreeEmission::family_name) return TreeEmission::load(archive, prefix);
   if (family == GaussianEmission::family_name) return GaussianEmission::load(archive, prefix);
+  if (family == ProbitEmission::family_name) return ProbitEmission::load(archive, prefix);
   archive.refuse(concat("emission family '", family, "' is not known to this version"));
 }
 

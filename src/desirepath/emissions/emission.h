@@ -36,6 +36,12 @@ class GivenPattern {
   virtual ~GivenPattern() = default;
   /// p(bit = 1 | known bits, state) of the bits asked for: states by asked. `taken` are the row's known ones.
   virtual void marginals(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out) const = 0;
+  /// The same with standard errors; none where exact.
+  virtual void marginals_with_errors(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out,
+                                     Eigen::Ref<RowMatrix> errors) const {
+    marginals(taken, asked, out);
+    errors.setZero();
+  }
   /// All taken bits of the row after its unknown ones are drawn in this state; ascending.
   virtual void complete(std::span<const Id> taken, Id state, RandomStream& stream, std::vector<Id>& result) const = 0;
 };
@@ -56,6 +62,10 @@ class Emission {
   virtual RowScores score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const = 0;
   /// The emission as rows of a pattern see it; must not outlive the emission.
   virtual std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const = 0;
+  /// The same without shortcuts, where given() takes any: slower, perhaps sampled.
+  virtual std::unique_ptr<GivenPattern> given_exactly(const UnknownBits& unknown) const { return given(unknown); }
+  /// What a reader of these likelihoods should know of their making; empty: nothing.
+  virtual std::string likelihood_note(const StepRows&, LikelihoodKind, const Compute&) const { return {}; }
   /// p(bit = 1 | state) with nothing known: bits by states.
   virtual RowMatrix bit_probabilities() const = 0;
 
@@ -76,6 +86,15 @@ struct EmissionNote {
   std::string text;
 };
 
+/// What an M step would give without some of the rows it rests on.
+class LeftOut {
+ public:
+  virtual ~LeftOut() = default;
+  /// Scores of these rows (rows by states, as Emission::score) when their own share of the responsibilities, `weights`
+  /// (rows by states), is taken out first. May be called from any thread.
+  virtual void score(std::span<const std::int32_t> rows, const RowMatrix& weights, RowMatrix& out) const = 0;
+};
+
 /// Learns emissions of one family. Immutable options; no memory between calls.
 class EmissionLearner {
  public:
@@ -93,6 +112,12 @@ class EmissionLearner {
   virtual std::unique_ptr<Emission> finish(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
     return nullptr;
   }
+  /// For leave-one-out scores; null where the family has no such M step. Must not outlive the rows.
+  virtual std::unique_ptr<LeftOut> leave_out(const StepRows&, const RowMatrix&, const Compute&) const {
+    return nullptr;
+  }
+  /// The form EM climbs from where it starts at a finished emission. Null: as it is.
+  virtual std::unique_ptr<Emission> unfinished(const Emission&) const { return nullptr; }
   /// The prior's share of the objective at these parameters.
   virtual double log_prior(const StepRows& rows, const Emission& emission) const = 0;
   /// False where a step of maximize() may lower the objective (an additive ridge): the best iterate is then kept.

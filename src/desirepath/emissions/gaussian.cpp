@@ -8,6 +8,7 @@
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/gaussian_dense.h"
 #include "desirepath/emissions/gaussian_factors.h"
+#include "desirepath/emissions/gaussian_mass.h"
 #include "desirepath/probability/gaussian.h"
 #include "desirepath/probability/normal.h"
 
@@ -154,16 +155,39 @@ const DenseForm& GaussianEmission::dense_form(const Compute& compute) const {
 }
 
 std::span<const LikelihoodKind> GaussianEmission::likelihood_kinds() const {
-  static constexpr std::array kinds = {LikelihoodKind::density};
+  static constexpr std::array kinds = {LikelihoodKind::mass, LikelihoodKind::density};
   return kinds;
 }
 
-RowScores GaussianEmission::score(const StepRows& rows, LikelihoodKind, const Compute& compute) const {
+const ThresholdedStates& GaussianEmission::thresholded(const Compute& compute) const {
+  std::call_once(thresholded_made_,
+                 [&] { thresholded_ = std::make_unique<ThresholdedStates>(thresholded_states(parameters_, compute)); });
+  return *thresholded_;
+}
+
+RowScores GaussianEmission::score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const {
+  if (kind == LikelihoodKind::mass) return mass_scores(thresholded(compute), rows, compute);
   return {parameters_.is_dense() ? dense_scores(*this, rows, compute) : factor_scores(*this, rows, compute), {}};
 }
 
 std::unique_ptr<GivenPattern> GaussianEmission::given(const UnknownBits& unknown) const {
   return parameters_.is_dense() ? dense_given(*this, unknown) : factor_given(*this, unknown);
+}
+
+std::unique_ptr<GivenPattern> GaussianEmission::given_exactly(const UnknownBits& unknown) const {
+  return thresholded_given(thresholded(Compute(1)), unknown);
+}
+
+std::string GaussianEmission::likelihood_note(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const {
+  if (kind != LikelihoodKind::mass || !parameters_.is_dense()) return {};
+  const std::int64_t count = bit_count() <= 600 ? 16 : 4;
+  const MassCheck check = check_mass(*this, rows, count, compute);
+  if (check.rows == 0) return {};
+  return concat("mass by ", thresholded_->states.front().factor_count(),
+                " factors fitted to each state's correlations; on ", check.rows, " rows the whole covariance gives ",
+                fixed(std::abs(check.mean_difference), 3), check.mean_difference < 0 ? " more" : " less",
+                " on average (largest difference ", fixed(check.largest, 3), ", standard error ",
+                fixed(check.standard_error, 3), ")");
 }
 
 RowMatrix GaussianEmission::bit_probabilities() const {

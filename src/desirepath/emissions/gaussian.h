@@ -42,6 +42,7 @@ struct GaussianParameters {
 };
 
 class DenseForm;
+struct ThresholdedStates;
 
 class GaussianEmission : public Emission {
  public:
@@ -55,6 +56,9 @@ class GaussianEmission : public Emission {
   /// The precisions of a dense covariance as scores; made once, when first asked for.
   const DenseForm& dense_form(const Compute& compute) const;
 
+  /// The states thresholded at zero, with few factors; made once, when first asked for.
+  const ThresholdedStates& thresholded(const Compute& compute) const;
+
   std::string_view family() const override { return family_name; }
   Id state_count() const override { return static_cast<Id>(parameters_.mean.cols()); }
   Id bit_count() const override { return static_cast<Id>(parameters_.mean.rows()); }
@@ -62,6 +66,8 @@ class GaussianEmission : public Emission {
   LikelihoodKind training_kind() const override { return LikelihoodKind::density; }
   RowScores score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
+  std::unique_ptr<GivenPattern> given_exactly(const UnknownBits& unknown) const override;
+  std::string likelihood_note(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
   RowMatrix bit_probabilities() const override;
   std::int64_t parameter_count() const override;
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
@@ -70,8 +76,9 @@ class GaussianEmission : public Emission {
 
  private:
   GaussianParameters parameters_;
-  mutable std::once_flag form_made_;
+  mutable std::once_flag form_made_, thresholded_made_;
   mutable std::unique_ptr<DenseForm> form_;
+  mutable std::unique_ptr<ThresholdedStates> thresholded_;
 };
 
 struct GaussianOptions {

@@ -10,7 +10,7 @@
 
 namespace desirepath::inline emissions {
 
-FactorPosterior::FactorPosterior(const GaussianParameters& parameters, Index state, const UnknownBits& unknown) {
+FactorsGivenRow::FactorsGivenRow(const GaussianParameters& parameters, Index state, const UnknownBits& unknown) {
   const RowMatrix& loading = parameters.loading[static_cast<std::size_t>(state)];
   const Index bits = loading.rows(), factors = loading.cols();
   Matrix precision = Matrix::Identity(factors, factors);
@@ -55,7 +55,7 @@ struct PatternForm {
     origin.resize(states * factors);
     step.resize(bits, states * factors);
     for (Index k = 0; k < states; ++k) {
-      const FactorPosterior posterior(parameters, k, unknown);
+      const FactorsGivenRow posterior(parameters, k, unknown);
       base[k] = posterior.log_base;
       single.col(k) = posterior.single;
       origin.segment(k * factors, factors) = posterior.origin.transpose();
@@ -125,7 +125,7 @@ class FactorGiven : public GivenPattern {
 
   void complete(std::span<const Id> taken, Id state, RandomStream& stream, std::vector<Id>& result) const override {
     result.assign(taken.begin(), taken.end());
-    const FactorPosterior& posterior = posteriors_[static_cast<std::size_t>(state)];
+    const FactorsGivenRow& posterior = posteriors_[static_cast<std::size_t>(state)];
     Vector noise(posterior.root.cols());
     for (double& value : noise)
       value = stream.normal();
@@ -140,7 +140,7 @@ class FactorGiven : public GivenPattern {
 
  private:
   Vector factor_mean(std::span<const Id> taken, Index state) const {
-    const FactorPosterior& posterior = posteriors_[static_cast<std::size_t>(state)];
+    const FactorsGivenRow& posterior = posteriors_[static_cast<std::size_t>(state)];
     Vector whitened = posterior.origin;
     for (const Id bit : taken)
       whitened += posterior.step.row(bit).transpose();
@@ -150,7 +150,7 @@ class FactorGiven : public GivenPattern {
   const GaussianParameters& parameters_;
   const UnknownBits& unknown_;
   RowMatrix mean_, deviation_;  // bits by states: calibrated mean of the latent, its deviation given what is known
-  std::vector<FactorPosterior> posteriors_;
+  std::vector<FactorsGivenRow> posteriors_;
 };
 
 }  // namespace

@@ -7,13 +7,13 @@ namespace desirepath::inline emissions {
 
 /// The factors z of one state given what a pattern knows, z | x ~ N(root v, root root') with v = origin + the steps of
 /// the bits taken; and the log-density of a row: log_base + the singles of the bits taken + v'v / 2.
-struct FactorPosterior {
+struct FactorsGivenRow {
   Matrix root;     // factors by factors
   Vector origin;   // v when nothing is taken
   RowMatrix step;  // bits by factors: what a taken bit adds to v
   Vector single;   // by bit
   double log_base = 0;
-  FactorPosterior(const GaussianParameters& parameters, Index state, const UnknownBits& unknown);
+  FactorsGivenRow(const GaussianParameters& parameters, Index state, const UnknownBits& unknown);
 };
 
 RowMatrix factor_scores(const GaussianEmission& emission, const StepRows& rows, const Compute& compute);

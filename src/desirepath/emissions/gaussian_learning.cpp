@@ -256,7 +256,7 @@ void step_factors(GaussianParameters& parameters, Index state, const StepRows& r
   for (Id pattern = 0; pattern < rows.pattern_count(); ++pattern) {
     const Range range{rows.first_row(pattern), rows.end_row(pattern)};
     if (range.size() == 0) continue;
-    const FactorPosterior posterior(parameters, state, rows.unknown(pattern));
+    const FactorsGivenRow posterior(parameters, state, rows.unknown(pattern));
     const Vector sums = compute.sum_over(range.size(), size * size, [&](Range part, Vector& sum) {
       Vector whitened(factors);
       Eigen::Map<Matrix> products(sum.data(), size, size);
@@ -406,17 +406,13 @@ double GaussianLearner::work_estimate(const StepRows& rows, Id states) const {
 
 std::vector<EmissionNote> GaussianLearner::notes(const StepRows& rows, const RowMatrix& responsibilities,
                                                  const Emission&) const {
-  std::vector<EmissionNote> result;
-  if (options_.covariance.shape != CovarianceShape::full) return result;
-  const Eigen::RowVectorXd weight = responsibilities.colwise().sum();
-  for (Index k = 0; k < weight.size(); ++k) {
-    if (weight[k] < rows.bit_count()) {
-      result.push_back({static_cast<Id>(k), -1,
-                        options_.ridge > 0 ? "fewer students than courses: its covariance rests on the ridge"
-                                           : "fewer students than courses: its covariance leans on the prior"});
-    }
-  }
-  return result;
+  if (options_.covariance.shape != CovarianceShape::full) return {};
+  const auto small = ((responsibilities.colwise().sum().array()) < rows.bit_count()).count();
+  if (small == 0) return {};
+  return {
+      {-1, -1,
+       concat(small, " of ", responsibilities.cols(), " states have fewer students than courses: their covariances ",
+              options_.ridge > 0 ? "rest on the ridge" : "lean on the prior")}};
 }
 
 }  // namespace desirepath::inline emissions

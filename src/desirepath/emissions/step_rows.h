@@ -88,6 +88,12 @@ struct RowPool {
   }
 };
 
+/// Whether sums of so many numbers are small enough that every block of rows keeps its own: then rows are read in
+/// order, once; else each number is summed down its column.
+constexpr bool fits_a_block(std::int64_t numbers) {
+  return numbers <= 32'768;
+}
+
 /// A single row of which nothing is known.
 StepRows one_unknown_row(Id bits);
 

@@ -63,11 +63,12 @@ RowScores TreeEmission::score(const StepRows& rows, LikelihoodKind, const Comput
   RowScores scores;
   scores.log_likelihood.resize(rows.row_count(), state_count());
   compute.for_blocks(rows.row_count(), 256, [&](Range range) {
+    TreePattern::Changed scratch;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       for (std::int64_t row = range.first; row < range.last; ++row) {
         const std::size_t pattern =
             g * static_cast<std::size_t>(patterns) + static_cast<std::size_t>(rows.pattern_of(row));
-        made[pattern]->score(rows.taken(row), &scores.log_likelihood(row, groups_[g].first_state()));
+        made[pattern]->score(rows.taken(row), &scores.log_likelihood(row, groups_[g].first_state()), scratch);
       }
     }
   });

@@ -13,6 +13,21 @@ bool has(std::span<const Id> sorted, Id bit) {
   return std::ranges::binary_search(sorted, bit);
 }
 
+/// A bit's message to its parent, by the parent's value, from what is below the bit, by its own; divided by the larger.
+void message_up(const TreeGroup& group, Id bit, const Eigen::Ref<const Eigen::RowVectorXd>& own_no,
+                const Eigen::Ref<const Eigen::RowVectorXd>& own_yes, Eigen::Ref<Eigen::RowVectorXd> given_no,
+                Eigen::Ref<Eigen::RowVectorXd> given_yes, Eigen::Ref<Eigen::RowVectorXd> scale) {
+  const auto no = own_no.array(), yes = own_yes.array();
+  given_no.array() = no + group.given_not_taken().row(bit).array() * (yes - no);
+  given_yes.array() = no + group.given_taken().row(bit).array() * (yes - no);
+  for (Index k = 0; k < scale.size(); ++k) {
+    const double largest = std::max(given_no[k], given_yes[k]);
+    scale[k] = largest > 0 ? largest : 1;
+    given_no[k] /= scale[k];
+    given_yes[k] /= scale[k];
+  }
+}
+
 }  // namespace
 
 TreeGroup::TreeGroup(DependencyTree tree, Id first_state, RowMatrix given_not_taken, RowMatrix given_taken)
@@ -106,8 +121,11 @@ TreePattern::TreePattern(const TreeGroup& group, const UnknownBits& unknown) : g
     }
   }
   default_sum_.resize(static_cast<Index>(pieces_.size()), states);
+  Changed nothing;
   for (std::size_t p = 0; p < pieces_.size(); ++p) {
-    piece_sum(p, {}, default_sum_.data() + static_cast<Index>(p) * states);
+    settle(pieces_[p]);
+    change(p, {}, nothing);
+    piece_sum(p, nothing, default_sum_.data() + static_cast<Index>(p) * states);
     for (Index k = 0; k < states; ++k) {
       const double sum = default_sum_(static_cast<Index>(p), k);
       base_.set(0, k, base_.get(0, k) + (sum == -infinity ? LogScore{0, 1} : LogScore{sum, 0}));
@@ -118,7 +136,7 @@ TreePattern::TreePattern(const TreeGroup& group, const UnknownBits& unknown) : g
   together_.drop_empty_counts();
 }
 
-void TreePattern::score(std::span<const Id> taken, double* out) const {
+void TreePattern::score(std::span<const Id> taken, double* out, Changed& scratch) const {
   const DependencyTree& tree = group_.tree();
   const Index states = group_.state_count();
   Eigen::Map<Eigen::RowVectorXd> total(out, states);
@@ -141,7 +159,8 @@ void TreePattern::score(std::span<const Id> taken, double* out) const {
   }
   Eigen::RowVectorXd sum(states);
   for (const std::size_t piece : changed) {
-    piece_sum(piece, taken, sum.data());
+    change(piece, taken, scratch);
+    piece_sum(piece, scratch, sum.data());
     for (Index k = 0; k < states; ++k) {
       const double before = default_sum_(static_cast<Index>(piece), k);
       if (before == -infinity)
@@ -175,151 +194,206 @@ std::vector<std::size_t> TreePattern::touched(std::span<const Id> taken) const {
   return pieces;
 }
 
-/// For each bit of a piece: what its subtree says of its own value, and of its parent's; rescaled as it goes.
-struct TreePattern::Messages {
-  RowMatrix own[2];        // p(everything below | bit = v) up to scale, places by states
-  RowMatrix to_parent[2];  // p(everything below and the bit itself | parent = u), the larger of the two 1
-  Eigen::RowVectorXd log_scale;
-  bool parent_taken = false;  // the value of the piece's known parent
-};
+void TreePattern::settle(Piece& piece) const {
+  const DependencyTree& tree = group_.tree();
+  const auto places = static_cast<Index>(piece.bits.size());
+  const Index states = group_.state_count();
+  Messages& rest = piece.rest;
+  for (const int v : {0, 1}) {
+    rest.own[v] = piece.below[v];
+    rest.to_parent[v].resize(places, states);
+  }
+  rest.scale.resize(places, states);
+  piece.steady.assign(piece.bits.size(), true);
+  for (Index place = places; place-- > 0;) {
+    const Id bit = piece.bits[static_cast<std::size_t>(place)];
+    message_up(group_, bit, rest.own[0].row(place), rest.own[1].row(place), rest.to_parent[0].row(place),
+               rest.to_parent[1].row(place), rest.scale.row(place));
+    piece.log_scale.array() += rest.scale.row(place).array().log();
+    piece.steady[static_cast<std::size_t>(place)] =
+        std::min(rest.to_parent[0].row(place).minCoeff(), rest.to_parent[1].row(place).minCoeff()) > 1e-200;
+    if (!is_inside(bit)) continue;
+    const Index above = place_of(tree.parent(bit));
+    for (const int v : {0, 1})
+      rest.own[v].row(above).array() *= rest.to_parent[v].row(place).array();
+  }
+}
 
-void TreePattern::upward(std::size_t number, std::span<const Id> taken, Messages& messages) const {
+void TreePattern::exact_below(const Piece& piece, Index place, std::span<const Id> taken,
+                              Eigen::Ref<Eigen::RowVectorXd> no, Eigen::Ref<Eigen::RowVectorXd> yes) const {
+  for (Index k = 0; k < group_.state_count(); ++k) {
+    std::array<double, 2> logs = {0, 0}, at_rest = {0, 0};  // by the bit's value
+    for (const Id child : group_.tree().children(piece.bits[static_cast<std::size_t>(place)])) {
+      if (is_unknown(child)) continue;
+      const bool value = has(taken, child);
+      for (const std::size_t v : {0, 1}) {
+        logs[v] += group_.log_probability(child, v == 1, value, k).value();
+        at_rest[v] += group_.log_probability(child, v == 1, false, k).value();
+      }
+    }
+    // Against the scale that `below` had taken out.
+    const double largest = std::max(at_rest[0], at_rest[1]), shift = largest == -infinity ? 0 : largest;
+    no[k] = std::exp(logs[0] - shift);
+    yes[k] = std::exp(logs[1] - shift);
+  }
+}
+
+void TreePattern::change(std::size_t number, std::span<const Id> taken, Changed& changed) const {
   const DependencyTree& tree = group_.tree();
   const Piece& piece = pieces_[number];
   const Index states = group_.state_count();
-  const auto places = static_cast<Index>(piece.bits.size());
-  messages.log_scale = piece.log_scale;
+  if (static_cast<Id>(changed.slot.size()) != tree.bit_count())
+    changed.slot.assign(static_cast<std::size_t>(tree.bit_count()), -1);
+  else
+    for (const Id bit : changed.bits)
+      changed.slot[static_cast<std::size_t>(bit)] = -1;
+  changed.places.clear();
+  changed.bits.clear();
+  const auto in_piece = [&](Id bit) {
+    return bit >= 0 && is_unknown(bit) && piece_of_[static_cast<std::size_t>(bit)] == static_cast<Id>(number);
+  };
+  // A taken child changes its parent's message and those of all above it.
+  for (const Id child : taken) {
+    for (Id bit = tree.parent(child); in_piece(bit) && changed.slot[static_cast<std::size_t>(bit)] < 0;
+         bit = tree.parent(bit)) {
+      changed.slot[static_cast<std::size_t>(bit)] = 0;
+      changed.places.push_back(place_of(bit));
+    }
+  }
+  std::ranges::sort(changed.places);
+  for (const Index place : changed.places) {
+    const Id bit = piece.bits[static_cast<std::size_t>(place)];
+    changed.slot[static_cast<std::size_t>(bit)] = static_cast<Index>(changed.bits.size());
+    changed.bits.push_back(bit);
+  }
+  const auto count = static_cast<Index>(changed.places.size());
+  const auto bit_at = [&](Index i) { return changed.bits[static_cast<std::size_t>(i)]; };
+  const auto slot_of = [&](Id bit) { return changed.slot[static_cast<std::size_t>(bit)]; };
+  changed.whole.assign(changed.places.size(), false);
   for (const int v : {0, 1}) {
-    messages.own[v] = piece.below[v];
-    messages.to_parent[v].resize(places, states);
+    if (changed.own[v].rows() < count || changed.own[v].cols() != states) {
+      changed.own[v].resize(2 * count, states);
+      changed.to_parent[v].resize(2 * count, states);
+    }
+  }
+  for (Index i = 0; i < count; ++i) {
+    const Index place = changed.places[static_cast<std::size_t>(i)];
+    const Id bit = bit_at(i);
+    if (piece.exact[static_cast<std::size_t>(place)]) changed.whole[static_cast<std::size_t>(i)] = true;
+    if (!piece.steady[static_cast<std::size_t>(place)] && is_inside(bit))
+      changed.whole[static_cast<std::size_t>(slot_of(tree.parent(bit)))] = true;
+  }
+  for (Index i = 0; i < count; ++i) {
+    const Index place = changed.places[static_cast<std::size_t>(i)];
+    const bool whole = changed.whole[static_cast<std::size_t>(i)];
+    for (const int v : {0, 1})
+      changed.own[v].row(i) = whole ? piece.below[v].row(place) : piece.rest.own[v].row(place);
+    if (piece.exact[static_cast<std::size_t>(place)])
+      exact_below(piece, place, taken, changed.own[0].row(i), changed.own[1].row(i));
   }
   const RowMatrix& no = group_.given_not_taken();
   const RowMatrix& yes = group_.given_taken();
-  // Taken children change the products their parents start from.
-  for (const Id bit : taken) {
-    const Id parent = tree.parent(bit);
-    if (parent < 0 || !is_unknown(parent) || piece_of_[static_cast<std::size_t>(parent)] != static_cast<Id>(number))
-      continue;
-    const Index place = place_of_[static_cast<std::size_t>(parent)];
-    if (piece.exact[static_cast<std::size_t>(place)]) continue;
-    messages.own[0].row(place).array() *= no.row(bit).array() / (1 - no.row(bit).array());
-    messages.own[1].row(place).array() *= yes.row(bit).array() / (1 - yes.row(bit).array());
+  for (const Id child : taken) {
+    const Id bit = tree.parent(child);
+    if (!in_piece(bit) || piece.exact[static_cast<std::size_t>(place_of(bit))]) continue;
+    const Index i = slot_of(bit);
+    changed.own[0].row(i).array() *= no.row(child).array() / (1 - no.row(child).array());
+    changed.own[1].row(i).array() *= yes.row(child).array() / (1 - yes.row(child).array());
   }
-  for (Index place = 0; place < places; ++place) {
-    if (!piece.exact[static_cast<std::size_t>(place)]) continue;
-    for (Index k = 0; k < states; ++k) {
-      std::array<double, 2> logs = {0, 0};
-      double shift = 0;
-      for (const int pass : {0, 1}) {
-        // First the scale that `below` had taken out, then the row's own product against it.
-        std::array<double, 2> sum = {0, 0};
-        for (const Id child : tree.children(piece.bits[static_cast<std::size_t>(place)])) {
-          if (is_unknown(child)) continue;
-          const bool value = pass == 1 && has(taken, child);
-          for (const int v : {0, 1})
-            sum[static_cast<std::size_t>(v)] += group_.log_probability(child, v == 1, value, k).value();
+  Eigen::RowVectorXd scale = Eigen::RowVectorXd::Ones(states), by(states);
+  changed.log_scale.setZero(states);
+  for (Index i = count; i-- > 0;) {
+    const Index place = changed.places[static_cast<std::size_t>(i)];
+    const Id bit = bit_at(i);
+    if (changed.whole[static_cast<std::size_t>(i)]) {
+      for (const Id child : tree.children(bit)) {
+        if (!is_unknown(child)) continue;
+        const Index j = slot_of(child);
+        for (const int v : {0, 1}) {
+          if (j >= 0)
+            changed.own[v].row(i).array() *= changed.to_parent[v].row(j).array();
+          else
+            changed.own[v].row(i).array() *= piece.rest.to_parent[v].row(place_of(child)).array();
         }
-        if (pass == 0)
-          shift = std::max(sum[0], sum[1]) == -infinity ? 0 : std::max(sum[0], sum[1]);
-        else
-          logs = sum;
       }
-      for (const int v : {0, 1})
-        messages.own[v](place, k) = std::exp(logs[static_cast<std::size_t>(v)] - shift);
     }
-  }
-  const Id top = tree.parent(piece.bits.front());
-  messages.parent_taken = top >= 0 && has(taken, top);
-  Eigen::RowVectorXd scale = Eigen::RowVectorXd::Ones(states);
-  for (Index place = places; place-- > 0;) {
-    const Id bit = piece.bits[static_cast<std::size_t>(place)];
-    const auto own_no = messages.own[0].row(place).array(), own_yes = messages.own[1].row(place).array();
-    auto given_no = messages.to_parent[0].row(place).array();
-    auto given_yes = messages.to_parent[1].row(place).array();
-    given_no = own_no + no.row(bit).array() * (own_yes - own_no);
-    given_yes = own_no + yes.row(bit).array() * (own_yes - own_no);
-    bool small = false;
-    for (Index k = 0; k < states; ++k) {
-      const double largest = std::max(given_no[k], given_yes[k]);
-      const double by = largest > 0 ? largest : 1;
-      given_no[k] /= by;
-      given_yes[k] /= by;
-      scale[k] *= by;
-      small = small || scale[k] < 1e-200 || scale[k] > 1e200;
-    }
-    if (small) {
-      messages.log_scale.array() += scale.array().log();
+    message_up(group_, bit, changed.own[0].row(i), changed.own[1].row(i), changed.to_parent[0].row(i),
+               changed.to_parent[1].row(i), by);
+    scale.array() *= by.array() / piece.rest.scale.row(place).array();
+    if (scale.minCoeff() < 1e-200 || scale.maxCoeff() > 1e200) {
+      changed.log_scale.array() += scale.array().log();
       scale.setOnes();
     }
-    const Id parent = tree.parent(bit);
-    if (parent >= 0 && is_unknown(parent)) {
-      const Index above = place_of_[static_cast<std::size_t>(parent)];
-      messages.own[0].row(above).array() *= given_no;
-      messages.own[1].row(above).array() *= given_yes;
-    }
+    if (!is_inside(bit)) continue;
+    const Index above = slot_of(tree.parent(bit));
+    if (changed.whole[static_cast<std::size_t>(above)]) continue;
+    for (const int v : {0, 1})
+      changed.own[v].row(above).array() *=
+          changed.to_parent[v].row(i).array() / piece.rest.to_parent[v].row(place).array();
   }
-  messages.log_scale.array() += scale.array().log();
+  changed.log_scale.array() += scale.array().log();
+  const Id top = tree.parent(piece.bits.front());
+  changed.parent_taken = top >= 0 && has(taken, top);
 }
 
-void TreePattern::piece_sum(std::size_t piece, std::span<const Id> taken, double* out) const {
-  Messages messages;
-  upward(piece, taken, messages);
-  const auto sum = messages.to_parent[messages.parent_taken ? 1 : 0].row(0);
+void TreePattern::given_parent(std::size_t number, Index place, const Changed& changed,
+                               Eigen::Ref<Eigen::RowVectorXd> not_taken, Eigen::Ref<Eigen::RowVectorXd> taken) const {
+  const Piece& piece = pieces_[number];
+  const Id bit = piece.bits[static_cast<std::size_t>(place)];
+  const Index i = changed.slot[static_cast<std::size_t>(bit)];
+  const auto own_no = i >= 0 ? changed.own[0].row(i) : piece.rest.own[0].row(place);
+  const auto own_yes = i >= 0 ? changed.own[1].row(i) : piece.rest.own[1].row(place);
+  for (Index k = 0; k < group_.state_count(); ++k) {
+    for (const bool u : {false, true}) {
+      const double p = (u ? group_.given_taken() : group_.given_not_taken())(bit, k);
+      const double yes = p * own_yes[k], total = yes + (1 - p) * own_no[k];
+      (u ? taken : not_taken)[k] = total > 0 ? yes / total : 0;
+    }
+  }
+}
+
+void TreePattern::piece_sum(std::size_t number, const Changed& changed, double* out) const {
+  const Piece& piece = pieces_[number];
+  const int u = changed.parent_taken ? 1 : 0;
+  const auto sum = changed.places.empty() ? piece.rest.to_parent[u].row(0) : changed.to_parent[u].row(0);
   for (Index k = 0; k < group_.state_count(); ++k)
-    out[k] = sum[k] > 0 ? messages.log_scale[k] + std::log(sum[k]) : -infinity;
+    out[k] = sum[k] > 0 ? piece.log_scale[k] + changed.log_scale[k] + std::log(sum[k]) : -infinity;
 }
 
 PieceBeliefs TreePattern::beliefs(std::size_t number, std::span<const Id> taken) const {
-  const DependencyTree& tree = group_.tree();
   const std::vector<Id>& bits = pieces_[number].bits;
-  Messages messages;
-  upward(number, taken, messages);
+  Changed changed;
+  change(number, taken, changed);
   const Index states = group_.state_count();
   const auto places = static_cast<Index>(bits.size());
   PieceBeliefs beliefs{RowMatrix::Zero(places, states), RowMatrix::Zero(places, states)};
-  // p(bit = 1 | parent = u, everything below), then down from the top.
-  const auto given = [&](Index place, bool u, Index k) {
-    const double p = (u ? group_.given_taken() : group_.given_not_taken())(bits[static_cast<std::size_t>(place)], k);
-    const double taken_weight = p * messages.own[1](place, k),
-                 total = taken_weight + (1 - p) * messages.own[0](place, k);
-    return total > 0 ? taken_weight / total : 0.0;
-  };
+  Eigen::RowVectorXd without(states), with(states), above(states);
   for (Index place = 0; place < places; ++place) {
-    const Id parent = tree.parent(bits[static_cast<std::size_t>(place)]);
-    const bool inside = parent >= 0 && is_unknown(parent);
-    for (Index k = 0; k < states; ++k) {
-      if (!inside) {
-        const double p = given(place, messages.parent_taken, k);
-        beliefs.taken(place, k) = p;
-        if (messages.parent_taken) beliefs.together(place, k) = p;
-        continue;
-      }
-      const double above = beliefs.taken(place_of_[static_cast<std::size_t>(parent)], k);
-      const double with = above > 0 ? above * given(place, true, k) : 0;
-      const double without = above < 1 ? (1 - above) * given(place, false, k) : 0;
-      beliefs.together(place, k) = with;
-      beliefs.taken(place, k) = with + without;
-    }
+    const Id bit = bits[static_cast<std::size_t>(place)];
+    if (is_inside(bit))
+      above = beliefs.taken.row(place_of(group_.tree().parent(bit)));
+    else
+      above.setConstant(changed.parent_taken ? 1 : 0);
+    given_parent(number, place, changed, without, with);
+    beliefs.together.row(place) = above.cwiseProduct(with);
+    beliefs.taken.row(place) = beliefs.together.row(place).array() + (1 - above.array()) * without.array();
   }
   return beliefs;
 }
 
 void TreePattern::sample(std::size_t number, std::span<const Id> taken, Index state, RandomStream& stream,
                          std::vector<Id>& drawn) const {
-  const DependencyTree& tree = group_.tree();
   const std::vector<Id>& bits = pieces_[number].bits;
-  Messages messages;
-  upward(number, taken, messages);
+  Changed changed;
+  change(number, taken, changed);
+  Eigen::RowVectorXd without(group_.state_count()), with(group_.state_count());
   std::vector<bool> value(bits.size());
   for (std::size_t place = 0; place < bits.size(); ++place) {
-    const Id bit = bits[place], parent = tree.parent(bit);
-    const bool inside = parent >= 0 && is_unknown(parent);
+    const Id bit = bits[place];
     const bool u =
-        inside ? value[static_cast<std::size_t>(place_of_[static_cast<std::size_t>(parent)])] : messages.parent_taken;
-    const auto at = static_cast<Index>(place);
-    const double p = (u ? group_.given_taken() : group_.given_not_taken())(bit, state);
-    const double yes = p * messages.own[1](at, state), total = yes + (1 - p) * messages.own[0](at, state);
-    value[place] = total > 0 && stream.bernoulli(yes / total);
+        is_inside(bit) ? value[static_cast<std::size_t>(place_of(group_.tree().parent(bit)))] : changed.parent_taken;
+    given_parent(number, static_cast<Index>(place), changed, without, with);
+    value[place] = stream.bernoulli((u ? with : without)[state]);
     if (value[place]) drawn.push_back(bit);
   }
 }

@@ -27,6 +27,28 @@ EdgeCounts count_known_edges(const DependencyTree& tree, const StepRows& rows, c
                              Id first_state, Index states, const Compute& compute) {
   const Id bits = rows.bit_count();
   EdgeCounts counts{RowMatrix::Zero(bits, states), RowMatrix::Zero(bits, states)};
+  if (fits_a_block(2 * bits * states)) {
+    const Index half = bits * states;
+    const Vector sums = compute.sum_over(rows.row_count(), 2 * half, [&](Range range, Vector& sum) {
+      Eigen::Map<RowMatrix> taken(sum.data(), bits, states), together(sum.data() + half, bits, states);
+      std::vector<char> takes(static_cast<std::size_t>(bits), 0);
+      for (std::int64_t row = range.first; row < range.last; ++row) {
+        const auto weight = responsibilities.row(row).segment(first_state, states);
+        for (const Id bit : rows.taken(row))
+          takes[static_cast<std::size_t>(bit)] = 1;
+        for (const Id bit : rows.taken(row)) {
+          taken.row(bit) += weight;
+          const Id parent = tree.parent(bit);
+          if (parent >= 0 && takes[static_cast<std::size_t>(parent)]) together.row(bit) += weight;
+        }
+        for (const Id bit : rows.taken(row))
+          takes[static_cast<std::size_t>(bit)] = 0;
+      }
+    });
+    counts.taken = Eigen::Map<const RowMatrix>(sums.data(), bits, states);
+    counts.together = Eigen::Map<const RowMatrix>(sums.data() + half, bits, states);
+    return counts;
+  }
   compute.for_blocks(bits, 8, [&](Range range) {
     for (auto bit = static_cast<Id>(range.first); bit < range.last; ++bit) {
       const Id parent = tree.parent(bit);
@@ -41,70 +63,128 @@ EdgeCounts count_known_edges(const DependencyTree& tree, const StepRows& rows, c
   return counts;
 }
 
+/// What the unknown bits of one pattern are expected to be, summed over its rows. Bits whose messages a row leaves at
+/// rest depend on the row by their parent's posterior alone, so they are done once for all rows: their parents' weight
+/// flows down to them, less that of the rows that change them, which are counted one by one.
+class PatternSums {
+ public:
+  PatternSums(const TreePattern& pattern, const DependencyTree& tree, Index states)
+      : pattern_(pattern), tree_(tree), states_(states) {
+    for (std::size_t p = 0; p < pattern.piece_count(); ++p) {
+      first_.push_back(places_);
+      places_ += static_cast<Index>(pattern.piece(p).size());
+    }
+  }
+  /// Numbers a block needs: for each unknown bit four, for each bit one (taken, below an unknown parent), and the
+  /// weight.
+  Index size() const { return (4 * places_ + tree_.bit_count() + 1) * states_; }
+
+  void add(std::span<const Id> taken, const Eigen::RowVectorXd& weight, TreePattern::Changed& changed,
+           Vector& sums) const {
+    Eigen::Map<RowMatrix> table(sums.data(), sums.size() / states_, states_);
+    table.row(weight_row()) += weight;
+    Eigen::RowVectorXd without(states_), with(states_), above(states_);
+    for (const std::size_t p : pattern_.touched(taken)) {
+      pattern_.change(p, taken, changed);
+      const Index first = first_[p];
+      if (changed.places.empty()) {
+        if (changed.parent_taken) table.row(flow(first, 1)) += weight;
+        continue;
+      }
+      RowMatrix belief(static_cast<Index>(changed.places.size()), states_);
+      for (std::size_t i = 0; i < changed.places.size(); ++i) {
+        const Id bit = changed.bits[i];
+        const Index at = first + changed.places[i];
+        if (pattern_.is_inside(bit)) {
+          above = belief.row(changed.slot[static_cast<std::size_t>(tree_.parent(bit))]);
+          table.row(flow(at, 1)).array() += weight.array() * above.array();
+          table.row(flow(at, 0)).array() += weight.array() * (1 - above.array());
+        } else {
+          above.setConstant(changed.parent_taken ? 1 : 0);
+          table.row(flow(at, 0)) += weight;
+        }
+        pattern_.given_parent(p, changed.places[i], changed, without, with);
+        with.array() *= above.array();
+        belief.row(static_cast<Index>(i)) = with.array() + (1 - above.array()) * without.array();
+        table.row(own(at)).array() += weight.array() * belief.row(static_cast<Index>(i)).array();
+        table.row(pair(at)).array() += weight.array() * with.array();
+      }
+      for (const Id child : taken) {
+        const Id parent = tree_.parent(child);
+        if (parent < 0 || changed.slot[static_cast<std::size_t>(parent)] < 0) continue;
+        table.row(4 * places_ + child).array() +=
+            weight.array() * belief.row(changed.slot[static_cast<std::size_t>(parent)]).array();
+      }
+    }
+  }
+
+  /// Sums over all rows of the pattern into counts.
+  void finish(const Vector& sums, EdgeCounts& counts) const {
+    const Eigen::Map<const RowMatrix> table(sums.data(), sums.size() / states_, states_);
+    counts.together += table.middleRows(4 * places_, tree_.bit_count());
+    const Eigen::RowVectorXd weight = table.row(weight_row());
+    Eigen::RowVectorXd without(states_), with(states_), in_taken(states_), in_not_taken(states_);
+    TreePattern::Changed at_rest;
+    for (std::size_t p = 0; p < pattern_.piece_count(); ++p) {
+      pattern_.change(p, {}, at_rest);
+      const auto bits = pattern_.piece(p);
+      RowMatrix total(static_cast<Index>(bits.size()), states_);
+      for (std::size_t i = 0; i < bits.size(); ++i) {
+        const auto place = static_cast<Index>(i);
+        const Index at = first_[p] + place;
+        if (pattern_.is_inside(bits[i])) {
+          const auto above = total.row(pattern_.place_of(tree_.parent(bits[i])));
+          in_taken = above - table.row(flow(at, 1));
+          in_not_taken = weight - above - table.row(flow(at, 0));
+        } else {
+          in_taken = table.row(flow(at, 1));
+          in_not_taken = weight - in_taken - table.row(flow(at, 0));
+        }
+        pattern_.given_parent(p, place, at_rest, without, with);
+        with.array() *= in_taken.array().max(0);
+        total.row(place) = table.row(own(at)) + with;
+        total.row(place).array() += in_not_taken.array().max(0) * without.array();
+        counts.taken.row(bits[i]) += total.row(place);
+        counts.together.row(bits[i]) += table.row(pair(at)) + with;
+      }
+    }
+  }
+
+ private:
+  Index own(Index at) const { return 4 * at; }       // taken, in rows that change it
+  Index pair(Index at) const { return 4 * at + 1; }  // taken with its parent, in these rows
+  /// Below an unknown bit: weight of these rows by the parent's value. At the top: 1 the weight of the other rows whose
+  /// known parent is taken, 0 that of the rows that change it.
+  Index flow(Index at, int parent) const { return 4 * at + 2 + parent; }
+  Index weight_row() const { return 4 * places_ + tree_.bit_count(); }
+
+  const TreePattern& pattern_;
+  const DependencyTree& tree_;
+  Index states_;
+  std::vector<Index> first_;  // by piece, in the numbering of all its pattern's unknown bits
+  Index places_ = 0;
+};
+
 /// Adds what the unknown bits are expected to be under the group's own probabilities.
 void add_unknown_edges(const TreeGroup& group, const StepRows& rows, const RowMatrix& responsibilities,
                        EdgeCounts& counts, const Compute& compute) {
-  const DependencyTree& tree = group.tree();
-  const Index states = group.state_count();
-  const Index bits = rows.bit_count();
-  std::vector<std::unique_ptr<TreePattern>> patterns(static_cast<std::size_t>(rows.pattern_count()));
-  compute.for_each(rows.pattern_count() - 1, [&](std::int64_t p) {
-    patterns[static_cast<std::size_t>(p) + 1] =
-        std::make_unique<TreePattern>(group, rows.unknown(static_cast<Id>(p) + 1));
-  });
-  // Rows one by one where a neighbour of a piece is taken; the others of a pattern all at once, by their weight.
-  std::vector<Index> quiet_begin = {0};  // places of (pattern, piece) in the sums
-  for (const auto& pattern : patterns) {
-    quiet_begin.push_back(quiet_begin.back() + (pattern ? static_cast<Index>(pattern->piece_count()) : 0));
-  }
-  const Index quiet = 2 * bits * states;
-  const Vector sums =
-      compute.sum_over(rows.row_count(), quiet + quiet_begin.back() * states, [&](Range range, Vector& sum) {
-        Eigen::Map<RowMatrix> taken(sum.data(), bits, states), together(sum.data() + bits * states, bits, states);
-        for (std::int64_t row = range.first; row < range.last; ++row) {
-          const Id number = rows.pattern_of(row);
-          if (number == 0) continue;
-          const TreePattern& pattern = *patterns[static_cast<std::size_t>(number)];
-          const Eigen::RowVectorXd weight = responsibilities.row(row).segment(group.first_state(), states);
-          const auto bits_taken = rows.taken(row);
-          const std::vector<std::size_t> touched = pattern.touched(bits_taken);
-          std::size_t next = 0;
-          for (std::size_t p = 0; p < pattern.piece_count(); ++p) {
-            if (next < touched.size() && touched[next] == p) {
-              ++next;
-              const PieceBeliefs beliefs = pattern.beliefs(p, bits_taken);
-              const auto members = pattern.piece(p);
-              for (std::size_t i = 0; i < members.size(); ++i) {
-                const auto place = static_cast<Index>(i);
-                taken.row(members[i]).array() += weight.array() * beliefs.taken.row(place).array();
-                together.row(members[i]).array() += weight.array() * beliefs.together.row(place).array();
-                // A taken bit below: its pair with this unknown parent.
-                for (const Id child : tree.children(members[i])) {
-                  if (!std::ranges::binary_search(bits_taken, child)) continue;
-                  together.row(child).array() += weight.array() * beliefs.taken.row(place).array();
-                }
-              }
-            } else {
-              sum.segment(quiet + (quiet_begin[static_cast<std::size_t>(number)] + static_cast<Index>(p)) * states,
-                          states) += weight.transpose();
-            }
+  std::vector<std::vector<std::int64_t>> rows_of(static_cast<std::size_t>(rows.pattern_count()));
+  for (std::int64_t row = 0; row < rows.row_count(); ++row)
+    rows_of[static_cast<std::size_t>(rows.pattern_of(row))].push_back(row);
+  for (std::size_t number = 1; number < rows_of.size(); ++number) {
+    const std::vector<std::int64_t>& members = rows_of[number];
+    const TreePattern pattern(group, rows.unknown(static_cast<Id>(number)));
+    const PatternSums sums(pattern, group.tree(), group.state_count());
+    const Vector total =
+        compute.sum_over(static_cast<std::int64_t>(members.size()), sums.size(), [&](Range range, Vector& sum) {
+          TreePattern::Changed changed;
+          for (std::int64_t i = range.first; i < range.last; ++i) {
+            const std::int64_t row = members[static_cast<std::size_t>(i)];
+            sums.add(rows.taken(row), responsibilities.row(row).segment(group.first_state(), group.state_count()),
+                     changed, sum);
           }
-        }
-      });
-  counts.taken += Eigen::Map<const RowMatrix>(sums.data(), bits, states);
-  counts.together += Eigen::Map<const RowMatrix>(sums.data() + bits * states, bits, states);
-  for (std::size_t number = 1; number < patterns.size(); ++number) {
-    for (std::size_t p = 0; p < patterns[number]->piece_count(); ++p) {
-      const PieceBeliefs beliefs = patterns[number]->beliefs(p, {});
-      const auto members = patterns[number]->piece(p);
-      const Eigen::RowVectorXd weight =
-          sums.segment(quiet + (quiet_begin[number] + static_cast<Index>(p)) * states, states).transpose();
-      for (std::size_t i = 0; i < members.size(); ++i) {
-        const auto place = static_cast<Index>(i);
-        counts.taken.row(members[i]).array() += weight.array() * beliefs.taken.row(place).array();
-        counts.together.row(members[i]).array() += weight.array() * beliefs.together.row(place).array();
-      }
-    }
+        });
+    sums.finish(total, counts);
   }
 }
 
@@ -172,6 +252,95 @@ class PairWeights {
   std::vector<double> values_;
 };
 
+/// A row's weights in whole lanes, the last filled up with zeros: rows of sums as wide as this are added to without a
+/// loop over the rest.
+class WeightLanes {
+ public:
+  explicit WeightLanes(Index count) : count_(count), values_(Vector::Zero((count + lane - 1) / lane * lane)) {}
+  Index width() const { return values_.size(); }
+  template <class Row>
+  void set(const Row& row) {
+    for (Index k = 0; k < count_; ++k)
+      values_[k] = row[k];
+  }
+  /// sums: the start of a row of a matrix of this width.
+  void add_to(double* sums) const {
+    using Lane = Eigen::Array<double, lane, 1>;
+    for (Index k = 0; k < values_.size(); k += lane)
+      Eigen::Map<Lane, Eigen::Aligned64>(sums + k) += Eigen::Map<const Lane, Eigen::Aligned64>(values_.data() + k);
+  }
+
+ private:
+  static constexpr int lane = 8;
+  Index count_;
+  Vector values_;
+};
+
+/// Mutual information of pairs of bits in every state. Most pairs of courses are never taken together: then all but one
+/// of the logarithms depend on one of the two bits alone and are taken once.
+class PairInformation {
+ public:
+  /// both_known: weight of the rows that know both of two groups of bits, groups by groups. takers: for each group,
+  /// bits by states: weight of those who take a bit among the rows that know the group. a: added to each cell.
+  PairInformation(const std::vector<Eigen::RowVectorXd>& both_known, const std::vector<RowMatrix>& takers,
+                  const std::vector<Id>& group_of, Index first, Index count, double a)
+      : both_known_(both_known), takers_(takers), group_of_(group_of), first_(first), count_(count), a_(a) {
+    for (std::size_t g = 0; g < takers.size(); ++g) {
+      RowMatrix terms = RowMatrix::Zero(takers[g].rows(), count);
+      for (Index bit = 0; bit < terms.rows(); ++bit) {
+        const Eigen::RowVectorXd& weight = weight_of(group_of[static_cast<std::size_t>(bit)], static_cast<Id>(g));
+        for (Index k = 0; k < count; ++k) {
+          const double all = weight[first + k] + 4 * a;
+          if (!(all > 0)) continue;
+          const double x = (takers[g](bit, first + k) + 2 * a) / all;
+          terms(bit, k) = x_log_x(std::max(0.0, x - a / all)) - x_log_x(x) - x_log_x(std::max(0.0, 1 - x));
+        }
+      }
+      alone_.push_back(std::move(terms));
+    }
+  }
+
+  /// Information in every state, and its sum over states by weight.
+  double operator()(Id bit, Id other, const Eigen::Ref<const Eigen::RowVectorXd>& together,
+                    Eigen::RowVectorXd& values) const {
+    const Id group = group_of_[static_cast<std::size_t>(bit)], other_group = group_of_[static_cast<std::size_t>(other)];
+    const Eigen::RowVectorXd& weight = weight_of(group, other_group);
+    const RowMatrix& x_takers = takers_[static_cast<std::size_t>(other_group)];
+    const RowMatrix& y_takers = takers_[static_cast<std::size_t>(group)];
+    const RowMatrix& x_alone = alone_[static_cast<std::size_t>(other_group)];
+    const RowMatrix& y_alone = alone_[static_cast<std::size_t>(group)];
+    double sum = 0;
+    for (Index k = 0; k < count_; ++k) {
+      const double all = weight[first_ + k] + 4 * a_;
+      values[k] = 0;
+      if (!(all > 0)) continue;
+      const double p11 = (together[k] + a_) / all;
+      const double x = (x_takers(bit, first_ + k) + 2 * a_) / all, y = (y_takers(other, first_ + k) + 2 * a_) / all;
+      if (together[k] == 0) {
+        values[k] = x_alone(bit, k) + y_alone(other, k) + x_log_x(p11) + x_log_x(std::max(0.0, 1 - x - y + p11));
+      } else {
+        values[k] =
+            mutual_information(p11, std::max(0.0, x - p11), std::max(0.0, y - p11), std::max(0.0, 1 - x - y + p11));
+      }
+      sum += all * values[k];
+    }
+    return sum;
+  }
+
+ private:
+  const Eigen::RowVectorXd& weight_of(Id group, Id other_group) const {
+    return both_known_[static_cast<std::size_t>(group) * takers_.size() + static_cast<std::size_t>(other_group)];
+  }
+
+  const std::vector<Eigen::RowVectorXd>& both_known_;
+  const std::vector<RowMatrix>& takers_;
+  const std::vector<Id>& group_of_;  // by bit
+  Index first_, count_;
+  double a_;
+  /// By the other's group, bits by states: a bit's own terms, and that of "taken, the other not" if the two never meet.
+  std::vector<RowMatrix> alone_;
+};
+
 }  // namespace
 
 std::vector<DependencyTree> TreeLearner::best_trees(const StepRows& rows, const RowMatrix& responsibilities,
@@ -229,40 +398,61 @@ std::vector<DependencyTree> TreeLearner::best_trees(const StepRows& rows, const 
   for (Index first = 0; first < states; first += at_once) {
     const Index count = std::min(at_once, states - first);
     std::vector<PairWeights> information(shared ? 1 : static_cast<std::size_t>(count), PairWeights(members.size()));
-    compute.for_each(static_cast<std::int64_t>(members.size()), [&](std::int64_t number) {
-      const auto i = static_cast<std::size_t>(number);
-      const Id bit = members[i];
-      // Pairs of this bit with all later ones: the slab stays in the cache.
-      RowMatrix together = RowMatrix::Zero(static_cast<Index>(members.size() - i), count);
-      for (const ColumnEntry& entry : rows.column(bit)) {
-        const auto weight = responsibilities.row(entry.row).segment(first, count);
-        for (const Id other : rows.taken(entry.row).subspan(static_cast<std::size_t>(entry.place) + 1)) {
-          const Id j = place[static_cast<std::size_t>(other)];
-          if (j >= 0) together.row(j - static_cast<Index>(i)) += weight;
-        }
-      }
-      const Id group = known.group_of[static_cast<std::size_t>(bit)];
+    const PairInformation measure(both_known, takers, known.group_of, first, count, a);
+    const auto inform = [&](std::size_t i, const Eigen::Ref<const RowMatrix>& together) {
+      Eigen::RowVectorXd values(count);
       for (std::size_t j = i + 1; j < members.size(); ++j) {
-        const Id other = members[j], other_group = known.group_of[static_cast<std::size_t>(other)];
-        const Eigen::RowVectorXd& total = both_known[static_cast<std::size_t>(group * groups + other_group)];
-        double sum = 0;
-        for (Index k = 0; k < count; ++k) {
-          const double weight = total[first + k] + 4 * a;
-          if (!(weight > 0)) continue;
-          const double p11 = (together(static_cast<Index>(j - i), k) + a) / weight;
-          const double x = (takers[static_cast<std::size_t>(other_group)](bit, first + k) + 2 * a) / weight;
-          const double y = (takers[static_cast<std::size_t>(group)](other, first + k) + 2 * a) / weight;
-          const double value =
-              mutual_information(p11, std::max(0.0, x - p11), std::max(0.0, y - p11), std::max(0.0, 1 - x - y + p11));
-          if (shared) {
-            sum += weight * value;
-          } else {
-            information[static_cast<std::size_t>(k)].at(i, j) = value;
+        const double sum = measure(members[i], members[j], together.row(static_cast<Index>(j - i)), values);
+        if (shared) {
+          information[0].at(i, j) = sum;
+          continue;
+        }
+        for (Index k = 0; k < count; ++k)
+          information[static_cast<std::size_t>(k)].at(i, j) = values[k];
+      }
+    };
+    // Pairs of a few bits with all later ones at a time: the slab stays in the cache. Where rows and weights do not,
+    // and few passes over them suffice, rows are read in order; else those of each bit.
+    const auto size = static_cast<std::int64_t>(members.size());
+    const std::int64_t tile =
+        std::max<std::int64_t>(1, 131'072 / std::max<std::int64_t>(1, size * WeightLanes(count).width()));
+    const std::int64_t tiles = (size + tile - 1) / tile;
+    if (rows.row_count() * states > 1'000'000 && tiles <= 64) {
+      compute.for_each(tiles, [&](std::int64_t number) {
+        const Index begin = number * tile, end = std::min(size, begin + tile);
+        WeightLanes weight(count);
+        RowMatrix together = RowMatrix::Zero((end - begin) * size, weight.width());
+        for (std::int64_t row = 0; row < rows.row_count(); ++row) {
+          const auto taken = rows.taken(row);
+          weight.set(responsibilities.row(row).segment(first, count));
+          for (std::size_t at = 0; at < taken.size(); ++at) {
+            const Id i = place[static_cast<std::size_t>(taken[at])];
+            if (i < begin) continue;
+            if (i >= end) break;
+            for (const Id other : taken.subspan(at + 1)) {
+              const Id j = place[static_cast<std::size_t>(other)];
+              if (j >= 0) weight.add_to(together.row((i - begin) * size + j).data());
+            }
           }
         }
-        if (shared) information[0].at(i, j) = sum;
-      }
-    });
+        for (Index i = begin; i < end; ++i)
+          inform(static_cast<std::size_t>(i), together.middleRows((i - begin) * size + i, size - i));
+      });
+    } else {
+      compute.for_each(size, [&](std::int64_t number) {
+        const auto i = static_cast<std::size_t>(number);
+        WeightLanes weight(count);
+        RowMatrix together = RowMatrix::Zero(static_cast<Index>(members.size() - i), weight.width());
+        for (const ColumnEntry& entry : rows.column(members[i])) {
+          weight.set(responsibilities.row(entry.row).segment(first, count));
+          for (const Id other : rows.taken(entry.row).subspan(static_cast<std::size_t>(entry.place) + 1)) {
+            const Id j = place[static_cast<std::size_t>(other)];
+            if (j >= 0) weight.add_to(together.row(j - static_cast<Index>(i)).data());
+          }
+        }
+        inform(i, together);
+      });
+    }
     for (const PairWeights& pairs : information) {
       trees.push_back(maximum_spanning_tree(bits, members, [&](Id i, Id j) {
         return pairs.at(static_cast<std::size_t>(place[static_cast<std::size_t>(i)]),

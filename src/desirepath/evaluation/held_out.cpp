@@ -5,28 +5,34 @@
 namespace desirepath::inline evaluation {
 
 HeldOutScore score_students(const Model& model, const EvidenceBatch& evidence, LikelihoodKind kind,
-                            const Compute& compute) {
-  const Estimates estimates = model.log_likelihood(evidence, kind, compute);
+                            const Compute& compute, const std::vector<double>& weights) {
+  return summarize_scores(model.log_likelihood(evidence, kind, compute), kind, weights);
+}
+
+HeldOutScore summarize_scores(const Estimates& estimates, LikelihoodKind kind, const std::vector<double>& weights) {
   HeldOutScore score;
   score.kind = kind;
   const Index students = estimates.value.rows();
-  double sum = 0, squares = 0, error = 0;
+  const auto weight_of = [&](Index s) { return weights.empty() ? 1 : weights[static_cast<std::size_t>(s)]; };
+  double count = 0, sum = 0, squares = 0, error = 0;
   for (Index s = 0; s < students; ++s) {
-    const double value = estimates.value(s, 0);
+    const double value = estimates.value(s, 0), weight = weight_of(s);
     score.log_likelihood.push_back(value);
     if (!estimates.is_exact()) score.standard_error.push_back(estimates.standard_error(s, 0));
+    if (!(weight > 0)) continue;
     if (!std::isfinite(value)) {
       ++score.impossible;
       continue;
     }
-    sum += value;
-    if (!estimates.is_exact()) error += estimates.standard_error(s, 0) * estimates.standard_error(s, 0);
+    count += weight;
+    sum += weight * value;
+    if (!estimates.is_exact()) error += weight * estimates.standard_error(s, 0) * estimates.standard_error(s, 0);
   }
-  const auto count = static_cast<double>(students - score.impossible);
-  if (count < 1) return score;
-  score.mean = sum / count;
-  for (const double value : score.log_likelihood) {
-    if (std::isfinite(value)) squares += (value - score.mean) * (value - score.mean);
+  if (!(count > 0)) return score;
+  score.mean_of_possible = sum / count;
+  for (Index s = 0; s < students; ++s) {
+    const double distance = estimates.value(s, 0) - score.mean_of_possible;
+    if (std::isfinite(distance)) squares += weight_of(s) * distance * distance;
   }
   const double spread = count > 1 ? squares / (count - 1) / count : 0;
   score.standard_error_of_mean = std::sqrt(spread + error / (count * count));

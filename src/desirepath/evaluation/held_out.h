@@ -10,13 +10,18 @@ namespace desirepath::inline evaluation {
 struct HeldOutScore {
   std::vector<double> log_likelihood;  // one a student; -inf = impossible under the model
   std::vector<double> standard_error;  // of each, where it is sampled; empty = exact
-  double mean = 0;                     // over students that are possible
-  double standard_error_of_mean = 0;   // spread of students and error of estimates together
+  double mean_of_possible = 0;         // over students that are not impossible
+  double standard_error_of_mean = 0;   // of that mean: spread of students and error of estimates together
   std::int64_t impossible = 0;
+  /// Over all students: -inf as soon as one is impossible.
+  double mean() const { return impossible > 0 ? -infinity : mean_of_possible; }
   LikelihoodKind kind = LikelihoodKind::mass;
 };
 
+/// A student of weight 2 counts as two; no weights: all count once.
 HeldOutScore score_students(const Model& model, const EvidenceBatch& evidence, LikelihoodKind kind,
-                            const Compute& compute);
+                            const Compute& compute, const std::vector<double>& weights = {});
+/// Means and errors from what is known of each student.
+HeldOutScore summarize_scores(const Estimates& estimates, LikelihoodKind kind, const std::vector<double>& weights = {});
 
 }  // namespace desirepath::inline evaluation

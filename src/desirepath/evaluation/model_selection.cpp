@@ -42,6 +42,8 @@ Selection select_states(const Cohort& cohort, const FitOptions& options, const s
     throw OptionError("too few students to set some aside for validation");
   const Cohort training = cohort.select(split.training), validation = cohort.select(split.validation);
   const EvidenceBatch held_out = EvidenceBatch::of(validation);
+  const std::vector<double> weights =
+      options.weights.empty() ? std::vector<double>() : student_weights(validation, options.weights);
   Selection selection;
   selection.training_students = training.student_count();
   selection.validation_students = validation.student_count();
@@ -55,7 +57,7 @@ Selection select_states(const Cohort& cohort, const FitOptions& options, const s
       progress(event);
     });
     const FitResult fit = fit_model(training, here, compute, sink);
-    const HeldOutScore score = score_students(*fit.model, held_out, fit.kind, compute);
+    const HeldOutScore score = score_students(*fit.model, held_out, fit.kind, compute, weights);
     SelectionRow row;
     row.states = states[i];
     row.log_likelihood = fit.log_likelihood;
@@ -64,7 +66,8 @@ Selection select_states(const Cohort& cohort, const FitOptions& options, const s
     row.bic = -2 * fit.log_likelihood + penalty * std::log(fit.student_weight);
     row.aic = -2 * fit.log_likelihood + 2 * penalty;
     row.icl = row.bic + 2 * fit.state_entropy;
-    row.held_out = score.mean;
+    row.held_out = score.mean();
+    row.impossible = score.impossible;
     row.held_out_error = score.standard_error_of_mean;
     row.iterations = fit.iterations;
     row.converged = fit.converged;
@@ -75,7 +78,8 @@ Selection select_states(const Cohort& cohort, const FitOptions& options, const s
   selection.best_bic = std::ranges::min_element(rows, {}, &SelectionRow::bic)->states;
   selection.best_aic = std::ranges::min_element(rows, {}, &SelectionRow::aic)->states;
   selection.best_icl = std::ranges::min_element(rows, {}, &SelectionRow::icl)->states;
-  selection.best_held_out = std::ranges::max_element(rows, {}, &SelectionRow::held_out)->states;
+  const auto best = std::ranges::max_element(rows, {}, &SelectionRow::held_out);
+  selection.best_held_out = std::isfinite(best->held_out) ? best->states : 0;
   return selection;
 }
 

@@ -15,7 +15,8 @@ struct SelectionRow {
   double bic = 0;  // smaller is better, as are the next two
   double aic = 0;
   double icl = 0;
-  double held_out = 0;  // mean log-likelihood per validation student; larger is better
+  double held_out = 0;  // mean log-likelihood per validation student; larger is better; -inf where one is impossible
+  std::int64_t impossible = 0;  // validation students of probability 0
   double held_out_error = 0;
   int iterations = 0;
   bool converged = false;
@@ -26,7 +27,7 @@ struct Selection {
   LikelihoodKind kind = LikelihoodKind::mass;
   std::int64_t training_students = 0;
   std::int64_t validation_students = 0;
-  /// Best K by each criterion.
+  /// Best K by each criterion; 0 where held-out students are impossible with every K.
   Id best_bic = 0, best_aic = 0, best_icl = 0, best_held_out = 0;
 };
 

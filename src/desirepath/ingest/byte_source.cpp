@@ -223,6 +223,7 @@ constexpr std::array signatures = {
     Signature{84, "SAS FILE"sv, FileKind::foreign, "a SAS data set", save_as_csv},
     Signature{0, "RDX2"sv, FileKind::foreign, "an R data file", save_as_csv},
     Signature{0, "RDX3"sv, FileKind::foreign, "an R data file", save_as_csv},
+    Signature{257, "ustar"sv, FileKind::foreign, "a tar archive", "unpack it (tar -xf) and give the files in it"},
     Signature{0, "ARROW1"sv, FileKind::foreign, "an Arrow/Feather file", "write it as Parquet or CSV"},
     Signature{0,
               "\x7f"
@@ -231,12 +232,47 @@ constexpr std::array signatures = {
     Signature{0, "\x89PNG"sv, FileKind::foreign, "a picture", "give a table"},
     Signature{0, "\xff\xd8\xff"sv, FileKind::foreign, "a picture", "give a table"},
 };
+constexpr std::size_t longest_signature = 512;
+
+FileKindInfo kind_by_signature(std::string_view begin) {
+  for (const Signature& signature : signatures) {
+    if (begin.size() >= signature.at && begin.substr(signature.at).starts_with(signature.bytes)) {
+      return {signature.kind, std::string(signature.name), std::string(signature.remedy)};
+    }
+  }
+  return {FileKind::text, "text", ""};
+}
+
+/// Text that is no table: a log-in page saved under the name of the extract is the usual one.
+FileKindInfo kind_of_text(std::string_view begin) {
+  if (begin.starts_with("\xEF\xBB\xBF")) begin.remove_prefix(3);
+  const std::string head = lower_case(trimmed(begin));
+  const auto starts_with_any = [&](std::initializer_list<std::string_view> openings) {
+    return std::ranges::any_of(openings, [&](std::string_view opening) { return head.starts_with(opening); });
+  };
+  if (starts_with_any({"<!doctype html", "<html"}))
+    return {FileKind::foreign, "a web page", "fetch the table again: this may be a log-in page in its place"};
+  if (starts_with_any({"<?xml"})) return {FileKind::foreign, "XML", std::string(save_as_csv)};
+  if (starts_with_any({"{\\rtf"})) return {FileKind::foreign, "a text document (RTF)", std::string(save_as_csv)};
+  const bool bracket = starts_with_any({"{", "["});
+  const std::string_view inside = trimmed(std::string_view(head).substr(bracket ? 1 : 0));
+  if (bracket && (inside.starts_with("\"") || inside.starts_with("{")))
+    return {FileKind::foreign, "JSON", "write it as CSV or Parquet"};
+  return {FileKind::text, "text", ""};
+}
 
 }  // namespace
 
+FileKindInfo kind_of_unpacked(std::string_view begin) {
+  const FileKindInfo kind = kind_by_signature(begin.substr(0, longest_signature));
+  if (kind.kind == FileKind::foreign) return kind;
+  if (kind.kind != FileKind::text) return {FileKind::foreign, kind.name + " data", "unpack it and give the result"};
+  return kind_of_text(begin.substr(0, longest_signature));
+}
+
 FileKindInfo detect_file_kind(const std::filesystem::path& path) {
   FileBytes file(path);
-  std::array<char, 256> begin{};
+  std::array<char, longest_signature> begin{};
   std::size_t size = 0;
   while (size < begin.size()) {
     const std::size_t got = file.read(std::span(begin).subspan(size));
@@ -245,13 +281,10 @@ FileKindInfo detect_file_kind(const std::filesystem::path& path) {
   }
   if (size == 0) throw InputError(concat(path.string(), ": the file is empty"));
   const std::string_view head(begin.data(), size);
-  for (const Signature& signature : signatures) {
-    if (head.size() >= signature.at && head.substr(signature.at).starts_with(signature.bytes)) {
-      return {signature.kind, std::string(signature.name), std::string(signature.remedy)};
-    }
-  }
-  if (ArchiveReader::looks_like_archive(path)) return {FileKind::archive, "desirepath", ""};
-  return {FileKind::text, "text", ""};
+  const FileKindInfo kind = kind_by_signature(head);
+  if (kind.kind != FileKind::text) return kind;
+  if (ArchiveReader::looks_like_archive(path)) return {FileKind::archive, "a desirepath file", ""};
+  return kind_of_text(head);
 }
 
 std::unique_ptr<ByteSource> open_bytes(const std::filesystem::path& path, FileKind kind) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace desirepath::inline ingest {
 
@@ -19,6 +20,8 @@ struct FileKindInfo {
 
 /// Looks at the first bytes. Throws FileError when the file cannot be read, InputError when it is empty.
 FileKindInfo detect_file_kind(const std::filesystem::path& path);
+/// What bytes that begin like this are when they are no table: kind foreign, or text when nothing speaks against one.
+FileKindInfo kind_of_unpacked(std::string_view begin);
 
 class ByteSource {
  public:

@@ -51,8 +51,8 @@ std::vector<Course> courses_from_table(const SmallTable& table) {
 }
 
 std::map<std::string, std::string> aliases_from_table(const SmallTable& table) {
-  const std::size_t from = table.find("alias") ? *table.find("alias") : table.require("from");
-  const std::size_t to = table.find("course") ? *table.find("course") : table.require("to");
+  const std::size_t from = table.find("from") ? *table.find("from") : table.require("alias");
+  const std::size_t to = table.find("to") ? *table.find("to") : table.require("course");
   std::map<std::string, std::string> direct;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     const SourcePosition position{table.file, table.records[r], 0};
@@ -81,6 +81,7 @@ std::map<std::string, Term> terms_from_table(const SmallTable& table) {
   const auto year = table.find("year"), order = table.find("order"), summer = table.find("summer"),
              label = table.find("term");
   if (!year && !label) table.require("year");
+  if (table.rows.empty()) throw InputError(concat(table.file, ": no term code is listed"));
   const auto whole = [](const std::string& text) -> std::optional<int> {
     int value = 0;
     const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -112,7 +113,12 @@ std::map<std::string, Term> terms_from_table(const SmallTable& table) {
     }
     if (summer) {
       const std::string value = lower_case(row[*summer]);
-      term.summer = value == "1" || value == "true" || value == "yes";
+      const auto is_one_of = [&](std::initializer_list<const char*> words) {
+        return std::ranges::find(words, value) != words.end();
+      };
+      term.summer = is_one_of({"1", "true", "yes", "y", "x"});
+      if (!term.summer && !is_one_of({"", "0", "false", "no", "n"}))
+        throw InputError(position, "summer is neither yes nor no (1, 0)");
     }
     if (row[code].empty()) throw InputError(position, "a code is needed");
     if (!terms.emplace(row[code], term).second) throw InputError(position, "this code is listed twice");

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <set>
+#include <map>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::array delimiters = {',', ';', '\t', '|', '^', '~'};
 constexpr std::size_t sample_records = 200;
+constexpr std::size_t most_columns = 10'000;
 
 /// Numbers of fields of the first records when cut by this delimiter; quotes respected.
 std::vector<int> field_counts(std::string_view sample, char delimiter, char quote) {
@@ -122,28 +123,44 @@ bool DelimitedReader::read_header(const std::string& file) {
   while (true) {
     std::size_t end = position_;
     Outcome outcome = parse(end, text_ended_);
-    while (outcome == Outcome::need_more && fill()) {
+    while (outcome == Outcome::need_more && !text_ended_ && buffer_.size() - position_ <= options_.longest_record) {
+      fill();
       end = position_;
       outcome = parse(end, text_ended_);
     }
+    if ((outcome == Outcome::record ? end : buffer_.size()) - position_ > options_.longest_record) {
+      throw InputError(
+          {file, record_ + 1, 0},
+          concat("the first line is longer than ", as_bytes_text(static_cast<double>(options_.longest_record)),
+                 ": not a table with a line of column names; give CSV or Parquet"));
+    }
     if (outcome != Outcome::record) {
       if (position_ >= buffer_.size()) return false;
-      throw InputError({file, 1, 0}, "the header line cannot be read (an unclosed quote?)");
+      throw InputError({file, record_ + 1, 0},
+                       "the line of column names has a quote that does not close; mend that line");
     }
     position_ = end;
     ++record_;
     const bool blank = row_.size() == 1 && trimmed(row_[0]).empty();
     if (!blank) break;
   }
-  if (row_.size() > 10'000) throw InputError({file, record_, 0}, "the header has over 10,000 columns");
-  std::set<std::string> seen;
+  if (row_.size() > most_columns) {
+    throw InputError({file, record_, 0},
+                     concat("the line of column names has ", with_separators(std::ssize(row_)), " columns, over ",
+                            with_separators(most_columns), "; give a table with one row an enrollment"));
+  }
+  std::map<std::string, std::size_t> seen;  // name -> column
   for (const std::string_view cell : row_) {
     std::string name(trimmed(cell));
-    if (!is_valid_utf8(name)) throw InputError({file, record_, 0}, "the header is not valid text; give --encoding");
+    const auto position = SourcePosition{file, record_, static_cast<std::int64_t>(columns_.size()) + 1};
+    if (!is_valid_utf8(name)) {
+      throw InputError(position, concat("the column's name is not valid ", text_->encoding(), "; give --encoding"));
+    }
     if (name.empty()) name = concat("column", columns_.size() + 1);
-    if (!seen.insert(lower_case(name)).second) {
-      throw InputError({file, record_, static_cast<std::int64_t>(columns_.size()) + 1},
-                       concat("two columns have the same name ('", name, "')"));
+    const auto [same, is_new] = seen.emplace(lower_case(name), columns_.size());
+    if (!is_new) {  // not quoted: a first line that is data may hold a student's id
+      throw InputError(position, concat("columns ", same->second + 1, " and ", position.column,
+                                        " have the same name; rename one of them"));
     }
     columns_.push_back(std::move(name));
   }
@@ -155,10 +172,12 @@ bool DelimitedReader::fill() {
   // Cells of the last batch point into the buffer; it is only compacted here, between batches.
   buffer_.erase(0, position_);
   position_ = 0;
+  const std::size_t old = buffer_.size();
   if (!text_->append_block(buffer_)) {
     text_ended_ = true;
     return false;
   }
+  has_zero_bytes_ = has_zero_bytes_ || buffer_.find('\0', old) != std::string::npos;
   return true;
 }
 
@@ -291,12 +310,18 @@ bool DelimitedReader::next(RowBatch& batch) {
       skipping_line_ = true;
       continue;
     }
-    const bool ascii = is_ascii(std::string_view(buffer_).substr(position_, size));
+    const std::string_view line = std::string_view(buffer_).substr(position_, size);
+    const bool ascii = is_ascii(line);
+    const bool zero_byte = has_zero_bytes_ && line.find('\0') != std::string_view::npos;
     position_ = end;
     ++record_;
     if (row_.size() == 1 && columns_.size() > 1 && trimmed(row_[0]).empty()) continue;  // a blank line
     if (row_.size() != columns_.size()) {
       reject("", row_.size() < columns_.size() ? "too few fields" : "too many fields");
+      continue;
+    }
+    if (zero_byte) {
+      reject("", "a zero byte in the line");
       continue;
     }
     if (!ascii) {

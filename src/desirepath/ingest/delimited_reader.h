@@ -62,6 +62,7 @@ class DelimitedReader : public RowSource {
   std::string buffer_;
   std::size_t position_ = 0;  // of the next record in buffer_
   bool text_ended_ = false;
+  bool has_zero_bytes_ = false;        // somewhere in the text so far
   bool skipping_line_ = false;         // the rest of a rejected line is still to be passed over
   bool carriage_returns_ = false;      // lines end in \r alone
   std::int64_t record_ = 0;            // number of the record last read

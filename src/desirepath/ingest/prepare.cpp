@@ -175,6 +175,7 @@ class Collection {
                            {"w", "wd", "wdr", "withdrawn", "withdraw", "withdrew", "dr", "drop", "dropped"});
     if (!options.terms_file.empty()) house_terms_ = terms_from_table(read_small_table(options.terms_file.string()));
     if (!options.aliases_file.empty()) aliases_ = aliases_from_table(read_small_table(options.aliases_file.string()));
+    if (!options.courses_file.empty()) listed_ = courses_from_table(read_small_table(options.courses_file.string()));
   }
 
   void read(const std::vector<std::string>& files, const ProgressSink& progress) {
@@ -191,14 +192,16 @@ class Collection {
       report_.rows_in += report_.sources.back().rows;
     }
     if (withdrawn_kept_ > 0 && options_.withdrawn == WithdrawnRule::keep) {
-      report_.notes.push_back(concat(counted(withdrawn_kept_, "row has", "rows have"),
-                                     " a withdrawal grade and count as taken (--withdrawn drop leaves them out)"));
+      report_.notes.push_back(
+          concat(counted(withdrawn_kept_, "row has", "rows have"),
+                 " a withdrawal grade: taken all the same (--withdrawn drop leaves such rows out)"));
     }
   }
 
   const TableOptions& options_;
   PrepareReport& report_;
   StringInterner students_, courses_;
+  std::vector<Course> listed_;  // courses of --courses
   std::vector<Row> rows_;
   std::vector<float> units_;            // a row each, where units count
   std::vector<std::int32_t> calendar_;  // academic year of each row where terms are known, else -1
@@ -268,6 +271,16 @@ class Collection {
   }
 
   void read_rows(MappedSource& source, std::size_t file, std::size_t file_count, const ProgressSink& progress);
+  /// Room for what is coming, judged by the share of the file read: growing by doubling would hold all rows twice.
+  void reserve_rows(std::size_t before_file, std::size_t coming, double fraction) {
+    const std::size_t needed = rows_.size() + coming;
+    if (needed <= rows_.capacity()) return;
+    const auto least = static_cast<double>(needed), of_file = static_cast<double>(needed - before_file);
+    const double all = fraction > 0 ? static_cast<double>(before_file) + 1.02 * of_file / fraction : 0;
+    const auto room = static_cast<std::size_t>(std::clamp(all, 1.5 * least, 256 * least));
+    rows_.reserve(room);
+    calendar_.reserve(room);
+  }
   void note_attributes(const MappedSource& source, const RowBatch& batch, std::size_t r, std::uint32_t student,
                        std::int64_t when, const std::vector<std::size_t>& columns);
 
@@ -291,8 +304,12 @@ void Collection::read_rows(MappedSource& source, std::size_t file, std::size_t f
     if (known == attributes_.end()) attributes_.push_back({attribute.name, {}, {}});
   }
   const bool keep_units = options_.full_time_units > 0;
+  const std::size_t rows_before = rows_.size();
   const auto cell = [](const RowBatch& batch, std::size_t r, const std::optional<std::size_t>& column) {
-    return column ? trimmed(batch.cell(r, *column)) : std::string_view();
+    if (!column) return std::string_view();
+    const std::string_view text = batch.cell(r, *column);
+    const bool is_trim = !text.empty() && text.front() > ' ' && text.back() > ' ';  // the usual case
+    return is_trim ? text : trimmed(text);
   };
   RowBatch batch;
   std::string scratch;
@@ -301,6 +318,7 @@ void Collection::read_rows(MappedSource& source, std::size_t file, std::size_t f
       const double done = (static_cast<double>(file) + source.rows->fraction()) / static_cast<double>(file_count);
       progress({"read", done});
     }
+    reserve_rows(rows_before, batch.row_count(), source.rows->fraction());
     for (std::size_t r = 0; r < batch.row_count(); ++r) {
       ++seen_;
       const std::int64_t record = batch.records[r];
@@ -470,7 +488,6 @@ class Assembly {
       : in_(rows), options_(options), report_(report) {}
 
   CohortParts build() {
-    if (!options_.courses_file.empty()) listed_ = courses_from_table(read_small_table(options_.courses_file.string()));
     group_by_student();
     assign_periods();
     decide_fates();
@@ -678,7 +695,7 @@ class Assembly {
         ++takers[course];
     }
     std::set<std::string, std::less<>> listed;
-    for (const Course& course : listed_)
+    for (const Course& course : in_.listed_)
       listed.insert(course.name);
     stays_.assign(in_.courses_.size(), false);
     for (std::uint32_t c = 0; c < stays_.size(); ++c) {
@@ -784,7 +801,7 @@ class Assembly {
 
   /// Listed courses in the list's order, then the others in natural order.
   Schema make_schema(int periods, std::vector<Id>& number) const {
-    std::vector<Course> courses = listed_;
+    std::vector<Course> courses = in_.listed_;
     std::unordered_map<std::string, Id> place;
     for (std::size_t c = 0; c < courses.size(); ++c)
       place[courses[c].name] = static_cast<Id>(c);
@@ -805,7 +822,11 @@ class Assembly {
     std::vector<std::string> labels;
     for (int period = 1; period <= periods; ++period)
       labels.push_back(std::to_string(period));
-    if (courses.empty()) throw InputError(concat("no course has ", options_.min_takers, " takers; lower --min-takers"));
+    if (courses.empty()) {
+      throw InputError(in_.courses_.size() == 0
+                           ? "no row names a course; is the course column another (--map course=COLUMN)?"
+                           : concat("no course has ", options_.min_takers, " takers; lower --min-takers"));
+    }
     return {std::move(courses), std::move(labels)};
   }
 
@@ -851,7 +872,6 @@ class Assembly {
   Collection& in_;
   const TableOptions& options_;
   PrepareReport& report_;
-  std::vector<Course> listed_;
   std::vector<std::uint32_t> order_;  // final place -> student number
   std::vector<std::size_t> begin_;    // rows of the student at each final place
   std::vector<Fate> alive_;
@@ -866,6 +886,19 @@ std::int64_t PrepareReport::rows_filtered() const {
   for (const Counted& rule : filtered)
     total += rule.count;
   return total;
+}
+
+std::optional<std::string> PrepareReport::too_many_rejected(double max_bad) const {
+  const double bad = static_cast<double>(rows_rejected()) / static_cast<double>(std::max<std::int64_t>(1, rows_in));
+  if (bad <= max_bad) return std::nullopt;
+  const Reject& first = *std::ranges::min_element(rejects.kept(), [](const Reject& a, const Reject& b) {
+    return a.source != b.source ? a.source < b.source : a.record < b.record;
+  });
+  const bool names_column = first.column.empty() || first.reason.find(first.column) != std::string::npos;
+  return concat(to_string(SourcePosition{sources[first.source].file, first.record, 0}), ": ",
+                names_column ? "" : first.column + ": ", first.reason, "; ",
+                counted(rows_rejected(), "bad row", "bad rows"), " of ", with_separators(rows_in), " (",
+                fixed(100 * bad, 1), " %), over --max-bad ", shortest(100 * max_bad), " %");
 }
 
 nlohmann::ordered_json PrepareReport::to_json() const {
@@ -909,20 +942,13 @@ Prepared prepare_cohort(const std::vector<std::string>& sources, const TableOpti
   };
   Collection rows(options, report);
   rows.read(expand_sources(sources), progress);
-  const double bad =
-      report.rows_in > 0 ? static_cast<double>(report.rejects.count()) / static_cast<double>(report.rows_in) : 0;
   if (report.rows_in == 0) {
     publish();
-    throw InputError(concat(report.sources.front().file, ": there is a header but no row under it"));
+    throw InputError(concat(report.sources.front().file, ": it names columns but has no row"));
   }
-  if (bad > options.max_bad) {
+  if (const auto failure = report.too_many_rejected(options.max_bad)) {
     publish();
-    const Reject& first = report.rejects.kept().front();
-    throw InputError({report.sources[first.source].file, first.record, 0},
-                     concat(first.column.empty() ? "" : first.column + ": ", first.reason, "; ",
-                            counted(report.rejects.count(), "bad row", "bad rows"), " of ",
-                            with_separators(report.rows_in), " (", fixed(100 * bad, 1), " %) is over --max-bad ",
-                            fixed(100 * options.max_bad, 1), " %; 'desirepath check' lists them"));
+    throw InputError(*failure + "; 'desirepath check' lists the reasons");
   }
   try {
     CohortParts parts = Assembly(rows, options, report).build();

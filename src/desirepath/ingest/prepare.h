@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ struct PrepareReport {
 
   std::int64_t rows_filtered() const;
   std::int64_t rows_rejected() const { return rejects.count(); }
+  /// The first bad row and how many there are, where they are more than this share of all; else nothing.
+  std::optional<std::string> too_many_rejected(double max_bad) const;
   nlohmann::ordered_json to_json() const;
 };
 

@@ -1,6 +1,7 @@
 #include "desirepath/ingest/source.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include <glob.h>
@@ -28,7 +29,7 @@ std::vector<std::string> expand_sources(const std::vector<std::string>& patterns
     for (std::size_t i = 0; result == 0 && i < found.gl_pathc; ++i)
       files.emplace_back(found.gl_pathv[i]);
     ::globfree(&found);
-    if (result != 0) throw InputError(concat("no file matches '", pattern, "'"));
+    if (result != 0) throw FileError(concat("no file matches '", pattern, "'"));
   }
   std::set<std::string> seen;
   std::erase_if(files, [&](const std::string& file) { return !seen.insert(file).second; });
@@ -37,16 +38,33 @@ std::vector<std::string> expand_sources(const std::vector<std::string>& patterns
 
 namespace {
 
-/// A first row that is data must not be quoted in a message: it may hold a student's id.
+using namespace std::string_view_literals;
+
+bool looks_like_data(const std::string& name) {
+  const auto digits = std::ranges::count_if(name, [](char c) { return c >= '0' && c <= '9'; });
+  return digits >= 5 || static_cast<std::size_t>(digits) == name.size() || name.size() > 60;
+}
+
+bool is_known_name(const std::string& column) {
+  static constexpr std::array small_tables = {"code"sv,          "year"sv,          "alias"sv, "label"sv,
+                                              "concentration"sv, "prerequisites"sv, "taken"sv, "state"sv};
+  const std::string name = normalised(column);
+  return std::ranges::find(canonical_columns(), name) != canonical_columns().end() ||
+         std::ranges::find(small_tables, name) != small_tables.end() ||
+         std::ranges::any_of(presets(), [&](const Preset& preset) {
+           return std::ranges::find(preset.signature, name) != preset.signature.end();
+         });
+}
+
+/// A first row that is data must not be quoted in a message: it may hold a student's id or name. So one is taken for
+/// column names only where some are known.
 bool looks_like_header(const std::vector<std::string>& columns) {
-  return std::ranges::none_of(columns, [](const std::string& name) {
-    const auto digits = std::ranges::count_if(name, [](char c) { return c >= '0' && c <= '9'; });
-    return digits >= 5 || static_cast<std::size_t>(digits) == name.size() || name.size() > 60;
-  });
+  return std::ranges::any_of(columns, is_known_name) && std::ranges::none_of(columns, looks_like_data);
 }
 
 std::string column_list(const std::vector<std::string>& columns) {
-  if (!looks_like_header(columns)) return "its first line looks like data, not like column names";
+  if (columns.size() == 1) return "it has one column alone (is the delimiter another? --delimiter)";
+  if (!looks_like_header(columns)) return "its first line has no column name known here (is it data?)";
   std::vector<std::string> shown(columns.begin(), columns.begin() + std::min<std::ptrdiff_t>(20, std::ssize(columns)));
   return concat("its columns are ", join(shown, ", "), columns.size() > shown.size() ? ", ..." : "");
 }
@@ -119,7 +137,7 @@ class ColumnPlan {
     require("student");
     require("course");
     if (!has("period") && !has("term")) {
-      refuse("no column for the period or the term", "--map period=COLUMN or --map term=COLUMN");
+      refuse("no column for the period or the term", concat(remedy("period"), " or ", remedy("term")));
     }
     add_attributes();
     if (!options.where.empty())
@@ -150,11 +168,16 @@ class ColumnPlan {
   bool has(std::string_view role) const {
     return std::ranges::any_of(bindings_, [&](const Binding& binding) { return binding.role == role; });
   }
+  /// The column the user is likely to mean: a name not far from the role's.
+  std::string remedy(const std::string& role) const {
+    const auto nearest = looks_like_header(columns_) ? nearest_name(role, columns_) : std::nullopt;
+    return concat("--map \"", role, "=", nearest.value_or("COLUMN"), "\"");
+  }
   [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const {
     throw InputError(concat(path_, ": ", what, "; ", column_list(columns_), "; name it by ", remedy));
   }
   void require(const std::string& role) const {
-    if (!has(role)) refuse(concat("no column for the ", role), concat("--map ", role, "=COLUMN"));
+    if (!has(role)) refuse(concat("no column for the ", role), remedy(role));
   }
   void add_attributes() {
     std::set<std::size_t> used;
@@ -164,7 +187,7 @@ class ColumnPlan {
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       const std::string name = normalised(columns_[c]);
       const bool free =
-          !used.contains(c) && !name.empty() && !has(name) && name != "where" && looks_like_header({columns_[c]});
+          !used.contains(c) && !name.empty() && !has(name) && name != "where" && !looks_like_data(columns_[c]);
       if (free) bindings_.push_back({name, c, "", ""});
     }
   }
@@ -190,6 +213,11 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
     throw InputError(
         concat(path, ": this is a desirepath file already, not a table; see 'desirepath inspect ", path, "'"));
   }
+  const bool is_text = kind.kind == FileKind::text || kind.kind == FileKind::gzip || kind.kind == FileKind::zstd;
+  if (!options.table.empty() && kind.kind != FileKind::duckdb)
+    throw OptionError(concat(path, ": --table is for DuckDB files, this is ", kind.name));
+  if (!is_text && (options.delimiter || !options.encoding.empty()))
+    throw OptionError(concat(path, ": --delimiter and --encoding are for text files, this is ", kind.name));
   std::unique_ptr<RowSource> text;
   std::optional<SqlTable> table;
   std::vector<std::string> columns;

@@ -13,7 +13,7 @@
 
 namespace desirepath::inline ingest {
 
-/// Files behind names and patterns (*, ?, [..]), sorted, each once. Throws InputError when a pattern matches nothing.
+/// Files behind names and patterns (*, ?, [..]), sorted, each once. Throws FileError when a pattern matches nothing.
 std::vector<std::string> expand_sources(const std::vector<std::string>& patterns);
 
 /// A file's rows; for each role the column of the rows that holds it.

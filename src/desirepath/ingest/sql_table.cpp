@@ -126,7 +126,7 @@ bool SqlTable::State::run(const std::string& sql, duckdb_error_type* error) {
 void SqlTable::State::describe_columns() {
   Result result;
   if (duckdb_query(connection, concat("SELECT * FROM ", relation, " LIMIT 0").c_str(), &result.value) == DuckDBError) {
-    throw InputError(concat(file, ": the ", kind, " file cannot be read (damaged or cut short)"));
+    throw InputError(concat(file, ": the ", kind, " file is damaged or cut short; copy it again"));
   }
   const idx_t count = duckdb_column_count(&result.value);
   for (idx_t c = 0; c < count; ++c)
@@ -194,6 +194,7 @@ SqlTable SqlTable::of_database(const std::filesystem::path& path, const std::str
 namespace {
 
 constexpr const char* record_column = "desirepath record number";
+constexpr const char* quoting_hint = " ('text' takes single quotes, a \"column name\" double ones)";
 
 /// Columns whose every cell in the batch is a number, with at least one.
 std::vector<bool> numeric_columns(const RowBatch& batch) {
@@ -325,6 +326,7 @@ class SqlRows : public RowSource {
     const auto source = [](std::size_t c) { return quoted_identifier(concat("desirepath source ", c)); };
     for (std::size_t i = 0; i < expressions.size(); ++i) {
       columns_.push_back(expressions[i].sql);
+      has_expressions_ = has_expressions_ || expressions[i].origin.starts_with("--");
       if (fits_text(expressions[i])) {
         inner += concat("CAST((", expressions[i].sql, "\n) AS VARCHAR) AS ", result(i), ", ");
         middle += result(i) + ", ";
@@ -414,7 +416,7 @@ class SqlRows : public RowSource {
     duckdb_extracted_statements statements = nullptr;
     const idx_t count = duckdb_extract_statements(state_->connection, sql.c_str(), &statements);
     duckdb_destroy_extracted(&statements);
-    if (count != 1) throw OptionError(concat(expression.origin, ": not an SQL expression"));
+    if (count != 1) throw OptionError(concat(expression.origin, ": not an SQL expression", quoting_hint));
     std::string unknown;
     if (prepares(sql, &unknown)) return true;
     if (!unknown.empty()) {
@@ -440,18 +442,22 @@ class SqlRows : public RowSource {
     if (!some_number || !prepares(concat("SELECT CAST((", expression.sql, "\n) AS VARCHAR) FROM (SELECT ", select,
                                          " FROM ", state_->relation, ")"),
                                   nullptr)) {
-      throw OptionError(concat(expression.origin, ": not an SQL expression over the file's columns"));
+      throw OptionError(concat(expression.origin, ": not an SQL expression over the columns there are", quoting_hint));
     }
     return named;
   }
 
   [[noreturn]] void fail(duckdb_error_type type) const {
     if (state_->failure) std::rethrow_exception(state_->failure);
+    const auto damaged = [&] {
+      return InputError(concat(state_->file, ": the ", state_->kind, " file is damaged or cut short; copy it again"));
+    };
     switch (type) {
       case DUCKDB_ERROR_CONVERSION:
       case DUCKDB_ERROR_OUT_OF_RANGE:
       case DUCKDB_ERROR_INVALID_INPUT:
       case DUCKDB_ERROR_DIVIDE_BY_ZERO:
+        if (!has_expressions_) throw damaged();
         throw InputError(
             "--map or --where fails on a row (a value cannot be converted); use try_cast(x AS DOUBLE) there");
       case DUCKDB_ERROR_BINDER:
@@ -460,11 +466,11 @@ class SqlRows : public RowSource {
         throw OptionError("--map or --where: the expressions cannot be computed for each row (an aggregate?)");
       case DUCKDB_ERROR_IO:
       case DUCKDB_ERROR_SERIALIZATION:
-        throw InputError(concat(state_->file, ": the ", state_->kind, " file is damaged or cut short; copy it again"));
+        throw damaged();
       case DUCKDB_ERROR_OUT_OF_MEMORY:
         throw Error("not enough memory to read the input");
       default:
-        if (!state_->rows) throw InputError(concat(state_->file, ": the ", state_->kind, " file cannot be read"));
+        if (!state_->rows) throw damaged();
         throw BackendError("reading failed inside DuckDB");
     }
   }
@@ -475,6 +481,7 @@ class SqlRows : public RowSource {
   Result result_;
   duckdb_data_chunk chunk_ = nullptr;
   std::int64_t counted_ = 0;
+  bool has_expressions_ = false;  // of the user: they may fail where the file does not
 };
 
 std::unique_ptr<RowSource> SqlTable::select(std::vector<SqlExpression> expressions) && {

@@ -113,56 +113,59 @@ void merge_mapping_text(const std::string& text, const std::string& file, TableO
                      concat("not valid TOML: ", error.description()));
   }
   TableOptions read;
-  using Setter = std::function<bool(const toml::node&)>;
+  struct Setter {
+    std::string takes;  // for messages
+    std::function<bool(const toml::node&)> set;
+  };
   const auto text_into = [](std::string& target) -> Setter {
-    return [&target](const toml::node& node) {
-      if (!node.is_string()) return false;
-      target = node.as_string()->get();
-      return true;
-    };
+    return {"a text in quotes", [&target](const toml::node& node) {
+              if (!node.is_string()) return false;
+              target = node.as_string()->get();
+              return true;
+            }};
   };
   const auto path_into = [&](std::filesystem::path& target) -> Setter {
-    return [&target, &file](const toml::node& node) {
-      if (!node.is_string()) return false;
-      // Paths in the file are meant from where the file lies.
-      target = std::filesystem::path(file).parent_path() / node.as_string()->get();
-      return true;
-    };
+    return {"a file name in quotes", [&target, &file](const toml::node& node) {
+              if (!node.is_string()) return false;
+              // Paths in the file are meant from where the file lies.
+              target = std::filesystem::path(file).parent_path() / node.as_string()->get();
+              return true;
+            }};
   };
   const auto texts_into = [](std::vector<std::string>& target) -> Setter {
-    return [&target](const toml::node& node) {
-      if (!node.is_array()) return false;
-      target.clear();
-      for (const auto& element : *node.as_array()) {
-        if (!element.is_string()) return false;
-        target.push_back(element.as_string()->get());
-      }
-      return true;
-    };
+    return {"a list of texts in quotes", [&target](const toml::node& node) {
+              if (!node.is_array()) return false;
+              target.clear();
+              for (const auto& element : *node.as_array()) {
+                if (!element.is_string()) return false;
+                target.push_back(element.as_string()->get());
+              }
+              return true;
+            }};
   };
   const auto whole_into = [](int& target) -> Setter {
-    return [&target](const toml::node& node) {
-      const auto value = node.value<int>();
-      if (!node.is_integer() || !value) return false;
-      target = *value;
-      return true;
-    };
+    return {"a whole number", [&target](const toml::node& node) {
+              const auto value = node.value<int>();
+              if (!node.is_integer() || !value) return false;
+              target = *value;
+              return true;
+            }};
   };
   const auto real_into = [](double& target) -> Setter {
-    return [&target](const toml::node& node) {
-      const auto value = node.value<double>();
-      if (!value) return false;
-      target = *value;
-      return true;
-    };
+    return {"a number", [&target](const toml::node& node) {
+              const auto value = node.value<double>();
+              if (!value) return false;
+              target = *value;
+              return true;
+            }};
   };
   const auto rule_into = [](auto& target) -> Setter {
-    return [&target](const toml::node& node) {
-      if (!node.is_string()) return false;
-      const auto rule = parse_rule<std::remove_reference_t<decltype(target)>>(node.as_string()->get());
-      if (rule) target = *rule;
-      return rule.has_value();
-    };
+    using Rule = std::remove_reference_t<decltype(target)>;
+    return {"one of " + join(rule_names<Rule>(), ", "), [&target](const toml::node& node) {
+              const auto rule = node.is_string() ? parse_rule<Rule>(node.as_string()->get()) : std::nullopt;
+              if (rule) target = *rule;
+              return rule.has_value();
+            }};
   };
   std::string delimiter;
   int keep_periods = 0;
@@ -181,11 +184,12 @@ void merge_mapping_text(const std::string& text, const std::string& file, TableO
       {"summer", rule_into(read.summer)},
       {"withdrawn", rule_into(read.withdrawn)},
       {"passed-only",
-       [&read](const toml::node& node) {
-         if (!node.is_boolean()) return false;
-         read.passed_only = node.as_boolean()->get();
-         return true;
-       }},
+       {"true or false",
+        [&read](const toml::node& node) {
+          if (!node.is_boolean()) return false;
+          read.passed_only = node.as_boolean()->get();
+          return true;
+        }}},
       {"failing-grades", texts_into(read.failing_grades)},
       {"withdrawn-grades", texts_into(read.withdrawn_grades)},
       {"repeats", rule_into(read.repeats)},
@@ -198,14 +202,15 @@ void merge_mapping_text(const std::string& text, const std::string& file, TableO
       {"min-takers", whole_into(read.min_takers)},
       {"max-bad", real_into(read.max_bad)},
       {"map",
-       [&read](const toml::node& node) {
-         if (!node.is_table()) return false;
-         for (const auto& [key, value] : *node.as_table()) {
-           if (!value.is_string()) return false;
-           read.map[std::string(key.str())] = value.as_string()->get();
-         }
-         return true;
-       }},
+       {"a table of texts in quotes: column = \"expression\"",
+        [&read](const toml::node& node) {
+          if (!node.is_table()) return false;
+          for (const auto& [key, value] : *node.as_table()) {
+            if (!value.is_string()) return false;
+            read.map[std::string(key.str())] = value.as_string()->get();
+          }
+          return true;
+        }}},
   };
   std::vector<std::string> known;
   for (const auto& [name, setter] : setters)
@@ -217,10 +222,15 @@ void merge_mapping_text(const std::string& text, const std::string& file, TableO
     const auto setter = setters.find(name);
     if (setter == setters.end())
       throw InputError(position, concat("no setting '", name, "'", did_you_mean(name, known)));
-    if (!setter->second(node)) throw InputError(position, concat("'", name, "' has a value of the wrong kind"));
+    if (!setter->second.set(node)) throw InputError(position, concat("'", name, "' must be ", setter->second.takes));
   }
   if (!delimiter.empty()) {
-    if (delimiter.size() != 1) throw InputError(SourcePosition{file, 0, 0}, "'delimiter' must be one character");
+    const auto& node = *table.get("delimiter");
+    if (delimiter == "tab") delimiter = "\t";
+    if (delimiter.size() != 1) {
+      throw InputError({file, node.source().begin.line, node.source().begin.column},
+                       "'delimiter' must be one character or 'tab'");
+    }
     read.delimiter = delimiter[0];
   }
   if (keep_periods != 0) read.keep_periods = keep_periods;

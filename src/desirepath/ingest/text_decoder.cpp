@@ -15,6 +15,7 @@ namespace desirepath::inline ingest {
 namespace {
 
 constexpr std::size_t block_size = std::size_t{1} << 22;
+constexpr std::size_t smallest_read = std::size_t{1} << 14;
 constexpr std::string_view windows_1252 = "Windows-1252";
 using namespace std::string_view_literals;
 
@@ -79,6 +80,8 @@ void TextDecoder::start_conversion(const std::string& encoding) {
 void TextDecoder::detect(const std::string& sample) {
   detected_ = true;
   const std::string_view text(sample);
+  const FileKindInfo kind = kind_of_unpacked(text);
+  if (kind.kind == FileKind::foreign) throw InputError(concat(file_, ": this holds ", kind.name, "; ", kind.remedy));
   struct Mark {
     std::string_view bytes, encoding;
   };
@@ -149,11 +152,12 @@ bool TextDecoder::append_block(std::string& text) {
   while (true) {
     if (finished_ && raw_.empty()) return false;
     if (!finished_) {
-      const std::size_t old = raw_.size();
-      raw_.resize(old + block_size);
       // Whole blocks, however small the pieces that arrive: detection then sees the same sample every time.
-      std::size_t filled = old;
-      while (filled < raw_.size()) {
+      std::size_t filled = raw_.size();
+      const std::size_t full = filled + block_size;
+      while (filled < full) {
+        // Grown as it fills: a small table does not pay for a whole block.
+        if (filled == raw_.size()) raw_.resize(std::min(full, std::max(2 * filled, smallest_read)));
         const std::size_t got = bytes_->read(std::span(raw_).subspan(filled));
         if (got == 0) {
           finished_ = true;

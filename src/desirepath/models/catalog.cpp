@@ -22,7 +22,7 @@ constexpr std::array<CatalogEntry, 5> entries = {{
     {"cmm", "contextual mixture: a state a period, own transitions and states in each", TimeStructure::per_period,
      "gaussian"},
 }};
-constexpr std::array<std::string_view, 3> emissions = {"bernoulli", "tree", "gaussian"};
+constexpr std::array<std::string_view, 4> emissions = {"bernoulli", "tree", "gaussian", "probit"};
 
 }  // namespace
 

@@ -25,23 +25,18 @@ double sum_of_logs(const Eigen::RowVectorXd& row, const std::vector<Id>& entries
 
 }  // namespace
 
-void FixedTransitions::check(Id steps, Id states) const {
+void FixedTransitions::check(Id states) const {
   for (const Entry& entry : entries_) {
-    if (entry.step < 0 || entry.step + 1 >= steps) throw OptionError("--transitions: a period without a next one");
-    if (entry.from < 0 || entry.from >= states || entry.to < 0 || entry.to >= states)
-      throw OptionError("--transitions: a state that does not exist");
-    if (!(entry.probability >= 0 && entry.probability <= 1))
-      throw OptionError("--transitions: a probability outside 0 .. 1");
     double sum = 0;
     Id fixed = 0;
     for (const Entry& other : entries_) {
       if (other.step != entry.step || other.from != entry.from) continue;
-      if (&other != &entry && other.to == entry.to) throw OptionError("--transitions: a transition is given twice");
+      if (&other != &entry && other.to == entry.to) throw InputError("--transitions: a transition is given twice");
       sum += other.probability;
       ++fixed;
     }
     if (sum > 1 + 1e-9 || (fixed == states && std::abs(sum - 1) > 1e-9)) {
-      throw OptionError(concat("--transitions: the probabilities from state ", entry.from, " sum to ", shortest(sum)));
+      throw InputError(concat("--transitions: the probabilities from state ", entry.from, " sum to ", shortest(sum)));
     }
   }
 }
@@ -146,7 +141,7 @@ void ChainProblem::start_from_labels(const SoftLabels& labels) {
   }
   aggregate_rows(gamma);
   parameters_ = {};
-  maximize_prior();
+  take_prior(prior_from(responsibilities_));
   maximize_emissions(nullptr);
 }
 
@@ -200,7 +195,7 @@ void ChainProblem::start_from_parameters(ChainParameters parameters) {
 void ChainProblem::start_from_responsibilities(ChainResponsibilities responsibilities) {
   responsibilities_ = std::move(responsibilities);
   parameters_ = {};
-  maximize_prior();
+  take_prior(prior_from(responsibilities_));
   maximize_emissions(nullptr);
 }
 
@@ -272,6 +267,19 @@ Expectation ChainProblem::expectation_by_rows() {
   return {sums[0], 0};
 }
 
+void ChainProblem::add_departures(std::int64_t student, double weight, const Eigen::RowVectorXd& states,
+                                  Eigen::Ref<Matrix> sums) const {
+  const DepartureRange& allowed = evidence_.departures[static_cast<std::size_t>(student)];
+  for (Index k = 0; k < sums.rows(); ++k) {
+    double all = 0;
+    for (Id d = allowed.earliest; d <= allowed.latest; ++d)
+      all += parameters_.departures(k, d - 1);
+    if (!(all > 0)) continue;
+    for (Id d = allowed.earliest; d <= allowed.latest; ++d)
+      sums(k, d - 1) += weight * states[k] * parameters_.departures(k, d - 1) / all;
+  }
+}
+
 Expectation ChainProblem::expectation_by_students() {
   const StepLayout& layout = *evidence_.layout;
   const Id steps = layout.step_count();
@@ -316,17 +324,8 @@ Expectation ChainProblem::expectation_by_students() {
             sum[1] += weight * entropy;
           }
           if (has_departures_) {
-            const DepartureRange& allowed = evidence_.departures[static_cast<std::size_t>(s)];
             Eigen::Map<Matrix> departures(sum.data() + departures_at, emitting, periods);
-            for (Index k = 0; k < emitting; ++k) {
-              double all = 0;
-              for (Id d = allowed.earliest; d <= allowed.latest; ++d)
-                all += parameters_.departures(k, d - 1);
-              if (!(all > 0)) continue;
-              for (Id d = allowed.earliest; d <= allowed.latest; ++d) {
-                departures(k, d - 1) += weight * posterior.states()(0, k) * parameters_.departures(k, d - 1) / all;
-              }
-            }
+            add_departures(s, weight, posterior.states().row(0), departures);
           }
         }
       });
@@ -356,8 +355,11 @@ std::vector<std::string> ChainProblem::notes() const {
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
     for (const EmissionNote& note :
          learner_.notes(evidence_.pools[p].rows, responsibilities_.rows[p], *parameters_.emissions[p])) {
-      std::string text =
-          note.state >= 0 ? concat(state_name(static_cast<Id>(p), note.state), ": ", note.text) : note.text;
+      const bool per_period = evidence_.layout->structure == TimeStructure::per_period;
+      std::string text = note.state >= 0 ? concat(state_name(static_cast<Id>(p), note.state), ": ", note.text)
+                         : per_period
+                             ? concat("period ", options_.identity.schema.period(static_cast<Id>(p)), ": ", note.text)
+                             : note.text;
       if (note.bit >= 0) {
         const Schema& schema = options_.identity.schema;
         const PeriodRange& periods =
@@ -384,22 +386,23 @@ bool ChainProblem::finish_emissions() {
   return any;
 }
 
-void ChainProblem::maximize_prior() {
+ChainParameters ChainProblem::prior_from(const ChainResponsibilities& sums) const {
   const Id steps = evidence_.layout->step_count();
   const Id states = options_.states, all_states = states + (has_left_ ? 1 : 0);
   const double b = options_.state_pseudocount;
-  ChainPrior prior;
+  ChainParameters result;
+  result.has_left_state = has_left_;
   // Nobody has left before the first period.
-  Vector initial = responsibilities_.initial.head(states).array() + b;
+  Vector initial = sums.initial.head(states).array() + b;
   const double total = initial.sum();
   if (total > 0)
     initial /= total;
   else
     initial.setConstant(1.0 / states);
-  prior.initial = Vector::Zero(all_states);
-  prior.initial.head(states) = initial;
+  result.prior.initial = Vector::Zero(all_states);
+  result.prior.initial.head(states) = initial;
 
-  std::vector<Matrix> pairs = responsibilities_.pairs;
+  std::vector<Matrix> pairs = sums.pairs;
   if (options_.identity.structure == TimeStructure::tied && pairs.size() > 1) {
     for (std::size_t t = 1; t < pairs.size(); ++t)
       pairs[0] += pairs[t];
@@ -413,20 +416,25 @@ void ChainProblem::maximize_prior() {
       transition.row(from) = options_.fixed.row(t, from, std::move(weights));
     }
     if (has_left_) transition(states, states) = 1;  // who has left, has left
-    prior.transitions.push_back(std::move(transition));
+    result.prior.transitions.push_back(std::move(transition));
   }
-  parameters_.prior = std::move(prior);
-  parameters_.has_left_state = has_left_;
   if (has_departures_) {
-    parameters_.departures = responsibilities_.departures.array() + b;
-    for (Index k = 0; k < parameters_.departures.rows(); ++k) {
-      const double sum = parameters_.departures.row(k).sum();
+    result.departures = sums.departures.array() + b;
+    for (Index k = 0; k < result.departures.rows(); ++k) {
+      const double sum = result.departures.row(k).sum();
       if (sum > 0)
-        parameters_.departures.row(k) /= sum;
+        result.departures.row(k) /= sum;
       else
-        parameters_.departures.row(k).setConstant(1.0 / static_cast<double>(parameters_.departures.cols()));
+        result.departures.row(k).setConstant(1.0 / static_cast<double>(result.departures.cols()));
     }
   }
+  return result;
+}
+
+void ChainProblem::take_prior(ChainParameters prior) {
+  parameters_.prior = std::move(prior.prior);
+  parameters_.departures = std::move(prior.departures);
+  parameters_.has_left_state = prior.has_left_state;
 }
 
 void ChainProblem::maximize_emissions(const ChainParameters* previous) {
@@ -439,17 +447,11 @@ void ChainProblem::maximize_emissions(const ChainParameters* previous) {
 }
 
 void ChainProblem::maximization() {
-  // The old emissions serve the M step where rows leave bits unknown. An interruption leaves the old parameters whole.
-  const ChainPrior prior = parameters_.prior;
-  const Matrix departures = parameters_.departures;
-  try {
-    maximize_prior();
-    maximize_emissions(&parameters_);
-  } catch (...) {
-    parameters_.prior = prior;
-    parameters_.departures = departures;
-    throw;
-  }
+  // The old emissions serve the M step where rows leave bits unknown. They come first: an interruption in them leaves
+  // the old parameters whole.
+  maximize_emissions(&parameters_);
+  take_prior(prior_from(responsibilities_));
+  on_proposal_ = false;
 }
 
 double ChainProblem::log_prior() const {
@@ -498,6 +500,7 @@ bool ChainProblem::propose(int iteration) {
   for (std::size_t p = 0; p < proposed.size(); ++p) {
     if (proposed[p]) parameters_.emissions[p] = std::move(proposed[p]);
   }
+  on_proposal_ = true;
   return true;
 }
 
@@ -529,6 +532,7 @@ bool ChainProblem::reseed_empty_states(int) {
       seeded(row, k) = weight;
       std::unique_ptr<Emission> emission = learner_.maximize(rows, seeded, parameters_.emissions[p].get(), compute_);
       parameters_.emissions[p] = std::move(emission);
+      on_proposal_ = true;
       const double share = weight / total_weight_;
       const auto give_share = [&](auto&& distribution) {
         if (distribution[k] >= share) return;

@@ -17,8 +17,8 @@ class FixedTransitions {
  public:
   void fix(Id step, Id from, Id to, double probability) { entries_.push_back({step, from, to, probability}); }
   bool empty() const { return entries_.empty(); }
-  /// Throws OptionError when a row's fixed probabilities exceed one, or sum to less with nothing left free.
-  void check(Id steps, Id states) const;
+  /// Throws InputError when a row's fixed probabilities exceed one, or sum to less with nothing left free.
+  void check(Id states) const;
   /// A row with its fixed entries as they are and the rest shared out in proportion to `weights` (evenly if all are 0).
   Eigen::RowVectorXd row(Id step, Id from, Eigen::RowVectorXd weights) const;
   /// Entries of a row that are free.
@@ -81,9 +81,15 @@ class ChainProblem : public EmProblem {
   const ChainParameters* best() const { return best_.emissions.empty() ? nullptr : &best_; }
   void restore_best(ChainParameters best) { best_ = std::move(best); }
   bool propose(int iteration) override;
-  void withdraw() override { parameters_ = std::move(withdrawn_); }
+  void withdraw() override {
+    parameters_ = std::move(withdrawn_);
+    on_proposal_ = false;
+  }
 
   const ChainParameters& parameters() const { return parameters_; }
+  /// What the last M step made, or the start: the point a run is taken up at, also while a proposal is tried or after
+  /// it was taken.
+  const ChainParameters& level_parameters() const { return on_proposal_ ? withdrawn_ : parameters_; }
   ChainParameters take_parameters() { return std::move(parameters_); }
   const ChainResponsibilities& responsibilities() const { return responsibilities_; }
   /// An E step that also finds state_entropy().
@@ -95,8 +101,14 @@ class ChainProblem : public EmProblem {
   bool finish_emissions();
   /// What the learner has to say of the states as the last E step found them, in order of periods and states.
   std::vector<std::string> notes() const;
+  /// log p of every student when each is left out in turn: its own share of the last expectation() is taken out, one M
+  /// step follows, and it is scored by the kind that learning climbs. A weight above one loses one. One EM step towards
+  /// the optimum without the student, not the optimum. Throws OptionError where the emissions have no such step.
+  Vector left_out_scores() const;
   /// Expected weight of each state, steps by states, at the last E step.
   RowMatrix state_weights() const { return state_weights_; }
+  /// The M step of everything but the emissions: only prior, departures and the state of having left are filled.
+  ChainParameters prior_from(const ChainResponsibilities& sums) const;
   const std::set<std::string>& warnings() const { return warnings_; }
   /// How often each state was re-seeded, by pool and state: part of what a run continues from.
   const std::vector<std::vector<int>>& reseeds() const { return reseeds_; }
@@ -106,9 +118,12 @@ class ChainProblem : public EmProblem {
   }
 
  private:
-  void maximize_prior();
+  void take_prior(ChainParameters prior);
   void maximize_emissions(const ChainParameters* previous);
   void aggregate_rows(const std::vector<RowMatrix>& gamma);
+  /// Adds what is expected of a student's departure: states by periods.
+  void add_departures(std::int64_t student, double weight, const Eigen::RowVectorXd& states,
+                      Eigen::Ref<Matrix> sums) const;
   Expectation expectation_by_rows();
   Expectation expectation_by_students();
   double log_prior() const;
@@ -123,6 +138,7 @@ class ChainProblem : public EmProblem {
   bool has_departures_ = false;  // a distribution of departures in a chain of one step
   double total_weight_ = 0;
   ChainParameters parameters_, best_, withdrawn_;
+  bool on_proposal_ = false;  // parameters_ are a proposal's, withdrawn_ those before
   ChainResponsibilities responsibilities_;
   std::vector<RowScores> scores_;  // of the last E step
   RowMatrix state_weights_;

@@ -229,7 +229,7 @@ void CheckpointWriter::write(const Checkpoint& checkpoint, const ChainProblem& p
     }
     if (remembered_->departures.size() > 0) store.add("responsibilities.departures", remembered_->departures);
   } else {
-    save_parameters(archive, store, "parameters", problem.parameters());
+    save_parameters(archive, store, "parameters", problem.level_parameters());
   }
   if (best != nullptr) save_parameters(archive, store, "best", *best);
   for (std::size_t r = 0; r < checkpoint.finished.size(); ++r) {

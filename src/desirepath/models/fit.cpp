@@ -17,6 +17,7 @@
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/bernoulli.h"
 #include "desirepath/emissions/gaussian.h"
+#include "desirepath/models/orthant_em.h"
 #include "desirepath/models/state_order.h"
 #include "desirepath/transcripts/split.h"
 
@@ -58,11 +59,13 @@ SoftLabels labels_from_rows(const FitOptions& options, const Cohort& cohort, con
     if (!(row.weight >= 0) || !std::isfinite(row.weight)) refuse("weight must be a number from 0");
     const auto student = numbers.find(row.student);
     if (student == numbers.end()) continue;  // filtered out of the cohort
-    const auto period = cohort.schema().find_period(row.period);
+    // In a chain of one step the labels of the first period count, or those of "all", as `states --csv` writes them.
+    const bool one_step = layout.structure == TimeStructure::one_step;
+    const auto period =
+        one_step && row.period == "all" ? std::optional<Id>(0) : cohort.schema().find_period(row.period);
     if (!period) refuse(concat("no period '", row.period, "'"));
-    // In a chain of one step the labels of the first period count.
-    if (layout.structure == TimeStructure::one_step && *period != 0) continue;
-    const std::int64_t at = student->second * steps + (layout.structure == TimeStructure::one_step ? 0 : *period);
+    if (one_step && *period != 0) continue;
+    const std::int64_t at = student->second * steps + *period;
     labels.weights(at, row.state) += row.weight;
     labels.labelled[static_cast<std::size_t>(at)] = 1;
   }
@@ -80,36 +83,46 @@ SoftLabels labels_from_rows(const FitOptions& options, const Cohort& cohort, con
 }
 
 FixedTransitions fixed_from_rows(const FitOptions& options, const Schema& schema, const StepLayout& layout) {
+  if (!options.transitions.empty() && layout.step_count() == 1)
+    throw OptionError("--transitions: a model of one step has none");
   FixedTransitions fixed;
   for (const TransitionRow& row : options.transitions) {
+    const auto refuse = [&](const std::string& reason) {
+      throw InputError({options.transitions_file, row.record, 0}, reason);
+    };
     const auto period = schema.find_period(row.period);
-    if (!period && !row.period.empty())
-      throw InputError({options.transitions_file, row.record, 0}, concat("no period '", row.period, "'"));
+    if (!period && !row.period.empty()) refuse(concat("no period '", row.period, "'"));
+    if (period && *period + 1 >= schema.period_count()) refuse(concat("no period follows '", row.period, "'"));
+    if (std::min(row.from, row.to) < 0 || std::max(row.from, row.to) >= options.states)
+      refuse(concat("a state that is not one of 0 .. ", options.states - 1));
+    if (!(row.probability >= 0 && row.probability <= 1)) refuse("a probability outside 0 .. 1");
     for (Id t = 0; t + 1 < layout.step_count(); ++t) {
       // A tied chain has one matrix; an empty period stands for all.
       if (!period || *period == t || layout.structure == TimeStructure::tied)
         fixed.fix(t, row.from, row.to, row.probability);
     }
   }
-  if (!options.transitions.empty() && layout.step_count() == 1)
-    throw OptionError("--transitions: a model of one step has none");
-  fixed.check(layout.step_count(), options.states);
+  fixed.check(options.states);
   return fixed;
 }
 
-/// Mean log-likelihood per student (weighted by nothing): validation students are as many as they are.
-double mean_log_likelihood(const ChainParameters& parameters, const ChainEvidence& evidence, const Compute& compute) {
+/// Mean log-likelihood per student; weights may be empty.
+double mean_log_likelihood(const ChainParameters& parameters, const ChainEvidence& evidence,
+                           const std::vector<double>& weights, const Compute& compute) {
   const std::vector<RowScores> scores =
       score_pools(parameters, evidence, parameters.emissions.front()->training_kind(), compute);
-  const Vector sum = compute.sum_over(evidence.student_count(), 1, [&](Range range, Vector& total) {
+  const Vector sum = compute.sum_over(evidence.student_count(), 2, [&](Range range, Vector& total) {
     ChainPosterior posterior(parameters.prior);
     RowMatrix emissions(evidence.layout->step_count(), parameters.prior.state_count());
     for (std::int64_t s = range.first; s < range.last; ++s) {
+      const double weight = weights.empty() ? 1 : weights[static_cast<std::size_t>(s)];
+      if (!(weight > 0)) continue;
       student_emissions(parameters, evidence, scores, s, emissions);
-      total[0] += posterior.run(emissions);
+      total[0] += weight * posterior.run(emissions);
+      total[1] += weight;
     }
   });
-  return sum[0] / static_cast<double>(std::max<std::int64_t>(1, evidence.student_count()));
+  return sum[1] > 0 ? sum[0] / sum[1] : 0;
 }
 
 class Trainer {
@@ -124,12 +137,7 @@ class Trainer {
     training_.states = options.states;
     training_.state_pseudocount = options.state_pseudocount;
     training_.fixed = fixed_from_rows(options, cohort.schema(), layout_);
-    if (!options.weights.empty()) {
-      training_.weights = numeric_attribute(*train_, options.weights);
-      for (const double weight : training_.weights) {
-        if (!(weight >= 0)) throw InputError(concat("--weights ", options.weights, ": a weight is negative"));
-      }
-    }
+    if (!options.weights.empty()) training_.weights = student_weights(*train_, options.weights);
     learner_ = make_learner(options, evidence_->pools.front().rows.bit_count());
     if (!options.checkpoint.empty()) fingerprint_ = cohort.fingerprint();
     weigh_rows(*evidence_, training_.weights);
@@ -151,13 +159,25 @@ class Trainer {
     }
     bytes += learner_->memory_estimate(bits, options_.states, compute_.threads()) *
              static_cast<double>(evidence_->pools.size());
-    bytes += 4.0 * static_cast<double>(train_->enrollments().one_count()) + 12 * students * layout_.step_count();
+    // The cohort, and the evidence made of it.
+    bytes += 2 * (4.0 * static_cast<double>(train_->enrollments().one_count()) + 12 * students * layout_.step_count());
     estimate.bytes = bytes * (runs_side_by_side() ? std::min(options_.restarts, compute_.threads()) : 1);
     estimate.seconds_per_iteration = work / 1.2e9 / compute_.threads();
     return estimate;
   }
 
   FitResult run() {
+    try {
+      return train();
+    } catch (const Interrupted&) {
+      if (options_.checkpoint.empty()) throw Interrupted("interrupted; no checkpoint (--checkpoint FILE keeps one)");
+      if (!std::filesystem::exists(options_.checkpoint)) throw Interrupted("interrupted before the first iteration");
+      throw Interrupted(concat("interrupted; continue with --resume --checkpoint ", options_.checkpoint.string()));
+    }
+  }
+
+ private:
+  FitResult train() {
     const auto begin = Clock::now();
     refuse_what_does_not_fit();
     std::vector<RestartResult> finished;
@@ -186,14 +206,9 @@ class Trainer {
     }
     FitResult result = finish(std::move(*best), std::move(finished));
     result.seconds = seconds_since(begin);
-    if (!options_.checkpoint.empty()) {
-      std::error_code ignored;
-      std::filesystem::remove(options_.checkpoint, ignored);  // the model takes its place
-    }
     return result;
   }
 
- private:
   int restart_count() const {
     return options_.start == StartKind::kmeans || options_.start == StartKind::random ? options_.restarts : 1;
   }
@@ -209,7 +224,7 @@ class Trainer {
       if (!(options_.validation->schema() == cohort_.schema())) {
         throw InputError("--validation: the file has other courses or periods than the training cohort");
       }
-      validation_evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(*options_.validation), layout_);
+      validate_on(*options_.validation);
       return;
     }
     if (!options_.validation_share && options_.refine == Refinement::none) return;
@@ -220,9 +235,18 @@ class Trainer {
                                ": too few students to hold out a share of ", shortest(share)));
     own_training_ = cohort_.select(split.training);
     train_ = &*own_training_;
-    // Without --validation EM itself does not look at the students held out for the refinement.
-    (options_.validation_share ? validation_evidence_ : refinement_evidence_) =
-        std::make_unique<ChainEvidence>(EvidenceBatch::of(cohort_.select(split.validation)), layout_);
+    const Cohort held_out = cohort_.select(split.validation);
+    if (options_.validation_share) {
+      validate_on(held_out);
+    } else {
+      // Without --validation EM itself does not look at the students held out for the refinement.
+      refinement_evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(held_out), layout_);
+    }
+  }
+
+  void validate_on(const Cohort& students) {
+    validation_evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(students), layout_);
+    if (!options_.weights.empty()) validation_weights_ = student_weights(students, options_.weights);
   }
 
   void refuse_what_does_not_fit() const {
@@ -266,7 +290,12 @@ class Trainer {
     }
     if (validation_evidence_) {
       hooks.after_expectation = [&](const EmProgress& em) {
-        const double score = mean_log_likelihood(problem.parameters(), *validation_evidence_, compute_);
+        const double score =
+            mean_log_likelihood(problem.parameters(), *validation_evidence_, validation_weights_, compute_);
+        if (!std::isfinite(score)) {
+          throw NumericalError(
+              "a validation student is impossible under the model (probability 0): give --pseudocount above 0");
+        }
         outcome.validation_trace.push_back(score);
         if (score > best_validation) {
           best_validation = score;
@@ -277,42 +306,39 @@ class Trainer {
       };
     }
     CheckpointWriter writer(options_.checkpoint, options_.checkpoint_interval, needs_previous());
-    const auto describe_rest = [&](Checkpoint& checkpoint) {
-      checkpoint.options_digest = options_.options_digest;
-      checkpoint.fingerprint = fingerprint_;
-      checkpoint.restart = number;
-      checkpoint.finished = finished_;
-      checkpoint.validation_trace = outcome.validation_trace;
-      checkpoint.best_iteration = outcome.best_iteration;
-      checkpoint.warnings = problem.warnings();
-      checkpoint.reseeds = problem.reseeds();
+    // The last point between two iterations. What an E step found after it, a resumed run finds again: `best` may be
+    // one step ahead, for that step keeps the same one.
+    Checkpoint level;
+    const auto set_level = [&](const EmProgress& em) {
+      level.em = em;
+      level.validation_trace = outcome.validation_trace;
+      level.best_iteration = outcome.best_iteration;
+      level.warnings = problem.warnings();
+      level.reseeds = problem.reseeds();
     };
-    EmProgress level = start;  // the last consistent point
+    const auto write_level = [&] {
+      writer.write(level, problem, best_validated ? &*best_validated : problem.best(), best_so_far_);
+    };
     if (!options_.checkpoint.empty()) {
+      level.options_digest = options_.options_digest;
+      level.fingerprint = fingerprint_;
+      level.restart = number;
+      level.finished = finished_;
+      set_level(start);
       hooks.after_maximization = [&](const EmProgress& em) {
-        level = em;
+        set_level(em);
         writer.remember(problem);
-        if (!writer.is_due()) return;
-        Checkpoint checkpoint;
-        checkpoint.em = em;
-        describe_rest(checkpoint);
-        writer.write(checkpoint, problem, best_validated ? &*best_validated : problem.best(), best_so_far_);
+        if (writer.is_due()) write_level();
       };
     }
     try {
       outcome.em = run_em(problem, options_.em, std::move(start), hooks);
     } catch (const Interrupted&) {
-      if (options_.checkpoint.empty()) throw Interrupted("interrupted; no checkpoint (--checkpoint FILE keeps one)");
-      Checkpoint checkpoint;
-      checkpoint.em = level;
-      describe_rest(checkpoint);
-      // Validation may be one step ahead of the point we return to.
-      checkpoint.validation_trace.resize(
-          std::min(checkpoint.validation_trace.size(), static_cast<std::size_t>(level.iteration)));
-      writer.write(checkpoint, problem, best_validated ? &*best_validated : problem.best(), best_so_far_);
-      throw Interrupted(concat("interrupted after ", level.iteration,
-                               " iterations; continue with --resume --checkpoint ", options_.checkpoint.string()));
+      if (!options_.checkpoint.empty()) write_level();
+      throw;
     }
+    // Whatever stops the run before its model is written costs one E step.
+    if (!options_.checkpoint.empty()) write_level();
     outcome.warnings = problem.warnings();
     outcome.parameters = best_validated ? std::move(*best_validated) : problem.take_parameters();
     if (!validation_evidence_)
@@ -361,7 +387,11 @@ class Trainer {
       throw OptionError(concat("--warm: the model is ", options_.warm->name(), " with ",
                                options_.warm->parameters().emitting_states(), " states"));
     }
-    return options_.warm->parameters().copy();
+    ChainParameters parameters = options_.warm->parameters().copy();
+    for (auto& emission : parameters.emissions) {
+      if (auto unfinished = learner_->unfinished(*emission)) emission = std::move(unfinished);
+    }
+    return parameters;
   }
 
   void keep_better(std::optional<RestartOutcome>& best, RestartOutcome outcome,
@@ -454,6 +484,7 @@ class Trainer {
   std::optional<Cohort> own_training_;
   const Cohort* train_ = nullptr;
   std::unique_ptr<ChainEvidence> evidence_, validation_evidence_, refinement_evidence_;
+  std::vector<double> validation_weights_;
   std::unique_ptr<EmissionLearner> learner_;
   std::string fingerprint_;
   std::vector<RestartResult> finished_;
@@ -477,7 +508,8 @@ void FitOptions::validate() const {
   }
   if (ridge > 0 && covariance_prior && *covariance_prior > 0)
     throw OptionError("--ridge and --covariance-prior: one or the other");
-  if (refine == Refinement::orthant_em) throw OptionError("--refine orthant-em: not available in this version");
+  if (refine == Refinement::orthant_em && choice.emission != GaussianEmission::family_name)
+    throw OptionError("--refine orthant-em starts from --emission gaussian");
   if (refine == Refinement::policy_gradient) {
     const bool whole = !covariance || covariance->is_dense();
     if (choice.emission != GaussianEmission::family_name || !whole)
@@ -485,6 +517,8 @@ void FitOptions::validate() const {
     policy_gradient.validate();
   }
   if (resume && checkpoint.empty()) throw OptionError("--resume needs --checkpoint FILE");
+  if (match != nullptr && !transitions.empty())
+    throw OptionError("--match renumbers the states that --transitions names by number: give one of the two");
   em.validate();
 }
 
@@ -502,10 +536,18 @@ nlohmann::ordered_json FitOptions::describe() const {
     json["calibrate"] = calibrate ? "marginals" : "none";
     if (refine != Refinement::none) {
       json["refine"] = name_of(refine);
-      json["reward"] = name_of(policy_gradient.reward);
+      if (refine == Refinement::policy_gradient) json["reward"] = name_of(policy_gradient.reward);
     }
   }
   if (choice.emission == "tree") json["tree"] = tree == TreeShape::shared ? "shared" : "per-state";
+  if (choice.emission == ProbitEmission::family_name) {
+    const ProbitOptions complete = probit_options();
+    json["covariance"] = concat("factor:", complete.factors);
+    if (complete.nodes > 0) json["nodes"] = complete.nodes;
+    json["slope_variance"] = complete.slope_variance;
+    json["slope_correlation"] = complete.slope_correlation;
+    json["calibrate"] = calibrate ? "marginals" : "none";
+  }
   json["start"] = start == StartKind::kmeans   ? "kmeans"
                   : start == StartKind::random ? "random"
                   : start == StartKind::labels ? "labels"
@@ -515,7 +557,11 @@ nlohmann::ordered_json FitOptions::describe() const {
   json["tolerance"] = em.tolerance;
   json["seed"] = seed;
   if (!weights.empty()) json["weights"] = weights;
-  json["fixed_transitions"] = transitions.size();
+  if (!transitions.empty()) {
+    json["transitions"] = nlohmann::ordered_json::array();
+    for (const TransitionRow& row : transitions)
+      json["transitions"].push_back({row.period, row.from, row.to, row.probability});
+  }
   if (validation_share) json["validation_share"] = *validation_share;
   if (validation != nullptr) json["validation_fingerprint"] = validation->fingerprint();
   return json;
@@ -524,6 +570,16 @@ nlohmann::ordered_json FitOptions::describe() const {
 CovarianceChoice FitOptions::covariance_for(Id bits) const {
   if (covariance) return *covariance;
   return bits > most_dense_bits ? CovarianceChoice{CovarianceShape::factor, 8} : CovarianceChoice{};
+}
+
+ProbitOptions FitOptions::probit_options() const {
+  ProbitOptions result = probit;
+  if (covariance && covariance->shape != CovarianceShape::factor)
+    throw OptionError(concat("--covariance ", covariance->name(), ": probit takes factor:Q, for example factor:4"));
+  if (covariance) result.factors = covariance->factors;
+  if (pseudocount) result.pseudocount = *pseudocount;
+  result.calibrates = calibrate;
+  return result;
 }
 
 std::unique_ptr<EmissionLearner> make_learner(const FitOptions& options, Id bits) {
@@ -538,22 +594,75 @@ std::unique_ptr<EmissionLearner> make_learner(const FitOptions& options, Id bits
     if (options.pseudocount) tree.pseudocount = *options.pseudocount;
     return std::make_unique<TreeLearner>(tree);
   }
+  if (options.choice.emission == ProbitEmission::family_name) {
+    return std::make_unique<ProbitLearner>(options.probit_options());
+  }
   return std::make_unique<BernoulliLearner>(options.pseudocount.value_or(0.1));
 }
 
 FitResult fit_model(const Cohort& cohort, const FitOptions& options, const Compute& compute,
                     const ProgressSink& progress) {
   options.validate();
+  if (options.refine == Refinement::orthant_em) return fit_by_orthant_em(cohort, options, compute, progress);
   FitOptions complete = options;
-  // Labels, transitions and a warm model are part of what a checkpoint continues.
+  // Labels and a warm model are part of what a checkpoint continues.
   DigestBuilder digest;
   digest.add(options.describe().dump());
   for (const LabelRow& row : options.labels)
     digest.add(concat(row.student, "\n", row.period, "\n", row.state, "\n", shortest(row.weight), "\n"));
-  for (const TransitionRow& row : options.transitions)
-    digest.add(concat(row.period, "\n", row.from, "\n", row.to, "\n", shortest(row.probability), "\n"));
+  if (options.warm != nullptr) {
+    ArchiveWriter warm("model");
+    options.warm->save(warm);
+    digest.add(std::span<const std::byte>(warm.bytes()));
+  }
   complete.options_digest = digest.finish().hex();
   return Trainer(cohort, complete, compute, progress).run();
+}
+
+namespace {
+
+/// What a model file says of its training, as far as one more M step needs it.
+FitOptions recorded_options(const HiddenChain& model, const std::string& training) {
+  const auto recorded = nlohmann::json::parse(training, nullptr, false);
+  try {
+    const auto& json = recorded.at("options");
+    FitOptions options;
+    options.choice = {&require_model(model.identity().model), model.identity().emission};
+    options.states = model.parameters().emitting_states();
+    if (json.contains("pseudocount")) options.pseudocount = json.at("pseudocount").get<double>();
+    options.state_pseudocount = json.at("state_pseudocount").get<double>();
+    options.weights = json.value("weights", "");
+    for (const auto& row : json.value("transitions", nlohmann::json::array())) {
+      options.transitions.push_back(
+          {row.at(0).get<std::string>(), row.at(1).get<Id>(), row.at(2).get<Id>(), row.at(3).get<double>(), 0});
+    }
+    if (json.contains("validation_share"))
+      throw OptionError("leave-one-out: the model was trained on a share of the students (--validation); train on all");
+    return options;
+  } catch (const nlohmann::json::exception&) {
+    throw ModelFileError("the model file does not say how the model was trained");
+  }
+}
+
+}  // namespace
+
+Vector leave_one_out(const HiddenChain& model, const std::string& training, const Cohort& cohort,
+                     const Compute& compute) {
+  const FitOptions options = recorded_options(model, training);
+  if (nlohmann::json::parse(training, nullptr, false).value("data_fingerprint", "") != cohort.fingerprint())
+    throw OptionError("leave-one-out: the model was trained on another cohort than this one");
+  ChainTrainingOptions chain;
+  chain.identity = model.identity();
+  chain.states = options.states;
+  chain.state_pseudocount = options.state_pseudocount;
+  chain.fixed = fixed_from_rows(options, cohort.schema(), model.layout());
+  if (!options.weights.empty()) chain.weights = student_weights(cohort, options.weights);
+  ChainEvidence evidence(EvidenceBatch::of(cohort), model.layout());
+  const std::unique_ptr<EmissionLearner> learner = make_learner(options, evidence.pools.front().rows.bit_count());
+  ChainProblem problem(chain, evidence, *learner, compute);
+  problem.start_from_parameters(model.parameters().copy());
+  problem.expectation();
+  return problem.left_out_scores();
 }
 
 FitEstimate estimate_fit(const Cohort& cohort, const FitOptions& options, const Compute& compute) {

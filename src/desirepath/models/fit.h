@@ -10,6 +10,7 @@
 
 #include "desirepath/core/progress.h"
 #include "desirepath/emissions/gaussian.h"
+#include "desirepath/emissions/probit.h"
 #include "desirepath/emissions/tree.h"
 #include "desirepath/models/catalog.h"
 #include "desirepath/models/chain_training.h"
@@ -50,6 +51,7 @@ struct FitOptions {
   std::optional<double> covariance_prior;      // none: the family's own
   double ridge = 0;
   bool calibrate = true;
+  ProbitOptions probit;  // what is named above goes before its own
   Refinement refine = Refinement::none;
   PolicyGradientOptions policy_gradient;
 
@@ -78,6 +80,7 @@ struct FitOptions {
   /// Of the students, held out to judge a refinement where no validation is named.
   static constexpr double refinement_share = 0.1;
   CovarianceChoice covariance_for(Id bits) const;
+  ProbitOptions probit_options() const;
   /// Everything that decides the result, for the model file and to tell checkpoints apart.
   nlohmann::ordered_json describe() const;
 };
@@ -116,6 +119,12 @@ struct FitEstimate {
 FitResult fit_model(const Cohort& cohort, const FitOptions& options, const Compute& compute,
                     const ProgressSink& progress);
 FitEstimate estimate_fit(const Cohort& cohort, const FitOptions& options, const Compute& compute);
+
+/// log p of each student of the cohort a model was trained on, each left out in turn by one EM step from the model
+/// (ChainProblem::left_out_scores). training: what the model file says. Throws OptionError when the cohort is another
+/// one or the emission has no such step.
+Vector leave_one_out(const HiddenChain& model, const std::string& training, const Cohort& cohort,
+                     const Compute& compute);
 
 /// The learner a choice of emission stands for, in steps of so many bits.
 std::unique_ptr<EmissionLearner> make_learner(const FitOptions& options, Id bits);

@@ -53,26 +53,32 @@ Vector log_departure(const Matrix& departures, const DepartureRange& range) {
   return logs;
 }
 
-void student_emissions(const ChainParameters& parameters, const ChainEvidence& evidence,
-                       const std::vector<RowScores>& scores, std::int64_t student, RowMatrix& out) {
-  const StepLayout& layout = *evidence.layout;
-  const Index emitting = parameters.emitting_states();
-  for (Id step = 0; step < layout.step_count(); ++step) {
-    const std::int32_t row = evidence.row(student, step);
-    if (row < 0) {
-      out.row(step).setZero();
-    } else {
-      out.row(step).head(emitting) =
-          scores[static_cast<std::size_t>(layout.pool_of[static_cast<std::size_t>(step)])].log_likelihood.row(row);
+void student_frame(const ChainParameters& parameters, const ChainEvidence& evidence, std::int64_t student,
+                   RowMatrix& out) {
+  out.setZero();
+  if (parameters.has_left_state) {
+    const Index left = parameters.prior.state_count() - 1;
+    for (Id step = 0; step < evidence.layout->step_count(); ++step) {
+      const Presence presence = evidence.presence_at(student, step);
+      if (presence == Presence::present) out(step, left) = -infinity;
+      if (presence == Presence::left) out.row(step).head(left).setConstant(-infinity);
     }
-    if (!parameters.has_left_state) continue;
-    const Presence presence = evidence.presence_at(student, step);
-    out(step, emitting) = presence == Presence::present ? -infinity : 0;
-    if (presence == Presence::left) out.row(step).head(emitting).setConstant(-infinity);
   }
   if (parameters.departures.size() > 0) {
     out.row(0) +=
         log_departure(parameters.departures, evidence.departures[static_cast<std::size_t>(student)]).transpose();
+  }
+}
+
+void student_emissions(const ChainParameters& parameters, const ChainEvidence& evidence,
+                       const std::vector<RowScores>& scores, std::int64_t student, RowMatrix& out) {
+  const StepLayout& layout = *evidence.layout;
+  student_frame(parameters, evidence, student, out);
+  for (Id step = 0; step < layout.step_count(); ++step) {
+    const std::int32_t row = evidence.row(student, step);
+    if (row < 0) continue;
+    out.row(step).head(parameters.emitting_states()) +=
+        scores[static_cast<std::size_t>(layout.pool_of[static_cast<std::size_t>(step)])].log_likelihood.row(row);
   }
 }
 
@@ -164,9 +170,26 @@ Estimates HiddenChain::log_likelihood(const EvidenceBatch& evidence, LikelihoodK
   return result;
 }
 
-RowMatrix HiddenChain::posterior_of(const ChainEvidence& data, const Compute& compute) const {
-  const std::vector<RowScores> scores =
-      score_pools(parameters_, data, parameters_.emissions.front()->training_kind(), compute);
+std::string HiddenChain::likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind,
+                                         const Compute& compute) const {
+  check_evidence(evidence);
+  const ChainEvidence data(evidence, layout_);
+  return parameters_.emissions.front()->likelihood_note(data.pools.front().rows, kind, compute);
+}
+
+LikelihoodKind HiddenChain::state_kind(Conditioning conditioning) const {
+  const Emission& emission = *parameters_.emissions.front();
+  return conditioning == Conditioning::exact ? emission.likelihood_kinds().front() : emission.training_kind();
+}
+
+std::unique_ptr<GivenPattern> HiddenChain::given(std::size_t pool, const UnknownBits& unknown,
+                                                 Conditioning conditioning) const {
+  const Emission& emission = *parameters_.emissions[pool];
+  return conditioning == Conditioning::exact ? emission.given_exactly(unknown) : emission.given(unknown);
+}
+
+RowMatrix HiddenChain::posterior_of(const ChainEvidence& data, LikelihoodKind kind, const Compute& compute) const {
+  const std::vector<RowScores> scores = score_pools(parameters_, data, kind, compute);
   const Index states = state_count(), steps = layout_.step_count();
   RowMatrix result(data.student_count(), steps * states);
   compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
@@ -184,7 +207,7 @@ RowMatrix HiddenChain::posterior_of(const ChainEvidence& data, const Compute& co
 
 RowMatrix HiddenChain::posterior(const EvidenceBatch& evidence, const Compute& compute) const {
   check_evidence(evidence);
-  return posterior_of(ChainEvidence(evidence, layout_), compute);
+  return posterior_of(ChainEvidence(evidence, layout_), state_kind(Conditioning::linear), compute);
 }
 
 std::vector<std::vector<Id>> HiddenChain::paths(const EvidenceBatch& evidence, const Compute& compute) const {
@@ -230,12 +253,12 @@ std::vector<PatternGroup> group_by_pattern(const RowPool& pool, std::int64_t stu
 
 }  // namespace
 
-Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const Id> asked,
-                                 const Compute& compute) const {
+Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute,
+                                 Conditioning conditioning) const {
   check_evidence(evidence);
   const Id courses = schema().course_count();
   const ChainEvidence data(evidence, layout_);
-  const RowMatrix posterior = posterior_of(data, compute);
+  const RowMatrix posterior = posterior_of(data, state_kind(conditioning), compute);
   // Bits asked for, by step, in the step's own numbers.
   std::vector<std::vector<Id>> local(layout_.steps.size());
   std::vector<std::vector<Index>> columns(layout_.steps.size());
@@ -252,7 +275,10 @@ Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const 
   Estimates result;
   result.value.setZero(data.student_count(), static_cast<Index>(asked.size()));
   // A student's share of a row's answer: the states' posterior, and where departures are modelled, being still there.
-  const auto mix = [&](std::int64_t s, std::size_t step, const RowMatrix& given) {
+  const bool sampled = conditioning == Conditioning::exact &&
+                       parameters_.emissions.front()->training_kind() != state_kind(Conditioning::exact);
+  if (sampled) result.standard_error.setZero(data.student_count(), static_cast<Index>(asked.size()));
+  const auto mix = [&](std::int64_t s, std::size_t step, const RowMatrix& given, const RowMatrix& errors) {
     const auto weights = posterior.row(s).segment(static_cast<Index>(step) * states, emitting);
     for (std::size_t i = 0; i < local[step].size(); ++i) {
       double sum = 0;
@@ -271,6 +297,11 @@ Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const 
         sum += weights[k] * given(k, static_cast<Index>(i)) * there;
       }
       result.value(s, columns[step][i]) = sum;
+      if (!sampled) continue;
+      double variance = 0;
+      for (Index k = 0; k < emitting; ++k)
+        variance += std::pow(weights[k] * errors(k, static_cast<Index>(i)), 2);
+      result.standard_error(s, columns[step][i]) = std::sqrt(variance);
     }
   };
   for (std::size_t p = 0; p < data.pools.size(); ++p) {
@@ -279,28 +310,28 @@ Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const 
     for (const PatternGroup& group : group_by_pattern(pool, data.student_count())) {
       const bool silent = group.pattern < 0;
       const std::unique_ptr<GivenPattern> given =
-          parameters_.emissions[p]->given(silent ? blank.unknown(1) : pool.rows.unknown(group.pattern));
+          this->given(p, silent ? blank.unknown(1) : pool.rows.unknown(group.pattern), conditioning);
       for (std::size_t place = 0; place < pool.row_of.size(); ++place) {
         const auto step = static_cast<std::size_t>(layout_.pools[p][place]);
         if (local[step].empty()) continue;
         const auto asked_here = static_cast<Index>(local[step].size());
         if (silent) {
-          RowMatrix answer(emitting, asked_here);
-          given->marginals({}, local[step], answer);
+          RowMatrix answer(emitting, asked_here), errors(emitting, asked_here);
+          given->marginals_with_errors({}, local[step], answer, errors);
           for (const std::int64_t at : group.silent) {
             if (at / data.student_count() == static_cast<std::int64_t>(place))
-              mix(at % data.student_count(), step, answer);
+              mix(at % data.student_count(), step, answer, errors);
           }
           continue;
         }
         compute.for_blocks(static_cast<std::int64_t>(group.rows.size()), 32, [&](Range range) {
-          RowMatrix answer(emitting, asked_here);
+          RowMatrix answer(emitting, asked_here), errors(emitting, asked_here);
           for (std::int64_t i = range.first; i < range.last; ++i) {
             const std::int64_t row = group.rows[static_cast<std::size_t>(i)];
-            given->marginals(pool.rows.taken(row), local[step], answer);
+            given->marginals_with_errors(pool.rows.taken(row), local[step], answer, errors);
             for (const std::int64_t at : pool.occurrences_of(row)) {
               if (at / data.student_count() == static_cast<std::int64_t>(place))
-                mix(at % data.student_count(), step, answer);
+                mix(at % data.student_count(), step, answer, errors);
             }
           }
         });
@@ -310,13 +341,12 @@ Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const 
   return result;
 }
 
-EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomStream& stream,
-                                    const Compute& compute) const {
+EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomStream& stream, const Compute& compute,
+                                    Conditioning conditioning) const {
   check_evidence(evidence);
   const Id courses = schema().course_count(), periods = schema().period_count();
   const ChainEvidence data(evidence, layout_);
-  const std::vector<RowScores> scores =
-      score_pools(parameters_, data, parameters_.emissions.front()->training_kind(), compute);
+  const std::vector<RowScores> scores = score_pools(parameters_, data, state_kind(conditioning), compute);
   const Id emitting = parameters_.emitting_states();
   const auto students = static_cast<std::size_t>(data.student_count());
   std::vector<std::vector<Id>> path(students);
@@ -357,7 +387,7 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
     for (const PatternGroup& group : group_by_pattern(pool, data.student_count())) {
       const bool silent = group.pattern < 0;
       const std::unique_ptr<GivenPattern> given =
-          parameters_.emissions[p]->given(silent ? blank.unknown(1) : pool.rows.unknown(group.pattern));
+          this->given(p, silent ? blank.unknown(1) : pool.rows.unknown(group.pattern), conditioning);
       const auto items = static_cast<std::int64_t>(silent ? group.silent.size() : group.rows.size());
       compute.for_blocks(items, 32, [&](Range range) {
         for (std::int64_t i = range.first; i < range.last; ++i) {

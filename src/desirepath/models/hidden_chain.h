@@ -35,6 +35,9 @@ std::vector<RowScores> score_pools(const ChainParameters& parameters, const Chai
 /// One student's log-emissions, steps by states; departures included.
 void student_emissions(const ChainParameters& parameters, const ChainEvidence& evidence,
                        const std::vector<RowScores>& scores, std::int64_t student, RowMatrix& out);
+/// The same without the rows' scores: who was there, and departures.
+void student_frame(const ChainParameters& parameters, const ChainEvidence& evidence, std::int64_t student,
+                   RowMatrix& out);
 /// log p(departure within the range | state), one a state; zeros where the model knows no departures.
 Vector log_departure(const Matrix& departures, const DepartureRange& range);
 
@@ -54,9 +57,12 @@ class HiddenChain : public Model, public HiddenStates {
     return parameters_.emissions.front()->likelihood_kinds();
   }
   Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute) const override;
-  Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute) const override;
-  EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream,
-                         const Compute& compute) const override;
+  Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute,
+                      Conditioning conditioning = Conditioning::linear) const override;
+  EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream, const Compute& compute,
+                         Conditioning conditioning = Conditioning::linear) const override;
+  std::string likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind,
+                              const Compute& compute) const override;
   const HiddenStates* hidden_states() const override { return this; }
   std::int64_t parameter_count() const override;
   void save(ArchiveWriter& archive) const override;
@@ -76,7 +82,10 @@ class HiddenChain : public Model, public HiddenStates {
  private:
   void check_evidence(const EvidenceBatch& evidence) const;
   /// p(state | evidence), students by (step, state).
-  RowMatrix posterior_of(const ChainEvidence& data, const Compute& compute) const;
+  RowMatrix posterior_of(const ChainEvidence& data, LikelihoodKind kind, const Compute& compute) const;
+  /// The likelihood that weighs states: learning's own, or that of the binary rows.
+  LikelihoodKind state_kind(Conditioning conditioning) const;
+  std::unique_ptr<GivenPattern> given(std::size_t pool, const UnknownBits& unknown, Conditioning conditioning) const;
 
   ChainIdentity identity_;
   ChainParameters parameters_;

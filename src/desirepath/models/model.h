@@ -21,6 +21,10 @@ struct Estimates {
   bool is_exact() const { return standard_error.size() == 0; }
 };
 
+/// How Gaussian steps take evidence: as -1/+1, linearly (fast, the paper's way), or by truncation at zero, sampled with
+/// a standard error. Other emissions know one way, which is exact.
+enum class Conditioning { linear, exact };
+
 /// What hidden states say of students. Steps are periods, or one step for all.
 class HiddenStates {
  public:
@@ -58,11 +62,13 @@ class Model {
   virtual Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind,
                                    const Compute& compute) const = 0;
   /// p(bit = 1 | evidence) for the bits asked for only: students by asked.
-  virtual Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked,
-                              const Compute& compute) const = 0;
+  virtual Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute,
+                              Conditioning conditioning = Conditioning::linear) const = 0;
   /// Fills the unknown bits of student s with draws from stream.child(s).
-  virtual EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream,
-                                 const Compute& compute) const = 0;
+  virtual EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream, const Compute& compute,
+                                 Conditioning conditioning = Conditioning::linear) const = 0;
+  /// What a reader of log_likelihood() should know of its making; empty: nothing.
+  virtual std::string likelihood_note(const EvidenceBatch&, LikelihoodKind, const Compute&) const { return {}; }
   /// The hidden states, or null for a model without them.
   virtual const HiddenStates* hidden_states() const { return nullptr; }
   virtual std::int64_t parameter_count() const = 0;

@@ -1,6 +1,7 @@
 #include "desirepath/reports/selection_figure.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "desirepath/core/text.h"
@@ -31,6 +32,7 @@ Table selection_table(const Selection& selection) {
 Figure selection_figure(const Selection& selection, const std::string& model) {
   struct Panel {
     std::string title;
+    std::vector<Id> states;
     std::vector<double> values;
     std::vector<double> errors;
     Id best;
@@ -38,20 +40,28 @@ Figure selection_figure(const Selection& selection, const std::string& model) {
     bool larger_is_better;
   };
   std::vector<Panel> panels = {
-      {"held-out log-likelihood per student", {}, {}, selection.best_held_out, series_colour(0), true},
-      {"BIC", {}, {}, selection.best_bic, series_colour(5), false},
-      {"AIC", {}, {}, selection.best_aic, series_colour(2), false},
-      {"ICL", {}, {}, selection.best_icl, series_colour(3), false}};
+      {"held-out log-likelihood per student", {}, {}, {}, selection.best_held_out, series_colour(0), true},
+      {"BIC", {}, {}, {}, selection.best_bic, series_colour(5), false},
+      {"AIC", {}, {}, {}, selection.best_aic, series_colour(2), false},
+      {"ICL", {}, {}, {}, selection.best_icl, series_colour(3), false}};
   for (const SelectionRow& row : selection.rows) {
-    panels[0].values.push_back(row.held_out);
-    panels[0].errors.push_back(row.held_out_error);
-    panels[1].values.push_back(row.bic);
-    panels[2].values.push_back(row.aic);
-    panels[3].values.push_back(row.icl);
+    // A student of probability 0 leaves nothing to draw.
+    if (std::isfinite(row.held_out)) {
+      panels[0].states.push_back(row.states);
+      panels[0].values.push_back(row.held_out);
+      panels[0].errors.push_back(row.held_out_error);
+    }
+    const std::array criteria = {row.bic, row.aic, row.icl};
+    for (std::size_t c = 0; c < criteria.size(); ++c) {
+      panels[c + 1].states.push_back(row.states);
+      panels[c + 1].values.push_back(criteria[c]);
+    }
   }
-  const std::string finding =
-      concat("Held-out likelihood is best with ", selection.best_held_out, " states, BIC with ", selection.best_bic,
-             ", ICL with ", selection.best_icl, ", AIC with ", selection.best_aic, ".");
+  const std::string finding = concat(
+      selection.best_held_out > 0
+          ? concat("Held-out likelihood is best with ", selection.best_held_out, " states")
+          : std::string("Some held-out students are impossible with every number of states (probability 0)"),
+      ", BIC with ", selection.best_bic, ", ICL with ", selection.best_icl, ", AIC with ", selection.best_aic, ".");
   const std::string title = concat("How many states: ", model);
   constexpr double width = 760, height = 440, left = 70, panel_width = 300, panel_height = 150, gap_x = 70, gap_y = 60,
                    top = 28;
@@ -60,7 +70,9 @@ Figure selection_figure(const Selection& selection, const std::string& model) {
     const Panel& panel = panels[p];
     const double x0 = left + static_cast<double>(p % 2) * (panel_width + gap_x),
                  y0 = top + static_cast<double>(p / 2) * (panel_height + gap_y);
-    auto [low, high] = std::ranges::minmax(panel.values);
+    svg.text({x0, y0 - 10}, panel.title, {13, "start", "#222222", true});
+    if (panel.values.empty()) continue;
+    double low = std::ranges::min(panel.values), high = std::ranges::max(panel.values);
     for (std::size_t i = 0; i < panel.errors.size(); ++i) {
       low = std::min(low, panel.values[i] - panel.errors[i]);
       high = std::max(high, panel.values[i] + panel.errors[i]);
@@ -70,7 +82,6 @@ Figure selection_figure(const Selection& selection, const std::string& model) {
                  last = std::max<double>(first + 1, selection.rows.back().states);
     const auto x = [&](double k) { return x0 + panel_width * (k - first) / (last - first); };
     const auto y = [&](double v) { return y0 + panel_height * (high - v) / (high - low); };
-    svg.text({x0, y0 - 10}, panel.title, {13, "start", "#222222", true});
     svg.line({x0, y0 + panel_height}, {x0 + panel_width, y0 + panel_height}, "#555555");
     for (const double value : {low, (low + high) / 2, high}) {
       svg.line({x0, y(value)}, {x0 + panel_width, y(value)}, "#E3E3E3");
@@ -80,7 +91,7 @@ Figure selection_figure(const Selection& selection, const std::string& model) {
     }
     std::vector<Point> curve;
     for (std::size_t i = 0; i < panel.values.size(); ++i) {
-      const double at = x(selection.rows[i].states);
+      const double at = x(panel.states[i]);
       curve.push_back({at, y(panel.values[i])});
       if (!panel.errors.empty())
         svg.line({at, y(panel.values[i] - panel.errors[i])}, {at, y(panel.values[i] + panel.errors[i])}, panel.colour,
@@ -88,10 +99,10 @@ Figure selection_figure(const Selection& selection, const std::string& model) {
     }
     svg.polyline(curve, panel.colour, 2.2);
     for (std::size_t i = 0; i < panel.values.size(); ++i) {
-      const bool best = selection.rows[i].states == panel.best;
+      const bool best = panel.states[i] == panel.best;
       svg.raw(concat("<circle cx=\"", fixed(curve[i].x, 1), "\" cy=\"", fixed(curve[i].y, 1), "\" r=\"", best ? 5 : 2.5,
                      "\" fill=\"", best ? "#FFFFFF" : panel.colour, "\" stroke=\"", panel.colour, "\" stroke-width=\"",
-                     best ? 2.5 : 0, "\"><title>", selection.rows[i].states, " states: ", shortest(panel.values[i]),
+                     best ? 2.5 : 0, "\"><title>", panel.states[i], " states: ", shortest(panel.values[i]),
                      "</title></circle>\n"));
       if (best)
         svg.text({curve[i].x, curve[i].y + (panel.larger_is_better ? -10 : 18)}, concat("K = ", panel.best),

@@ -47,6 +47,13 @@ Cohort::Cohort(CohortParts parts) : parts_(std::move(parts)) {
   }
 }
 
+std::int32_t Cohort::entry_year(std::int64_t student) const {
+  for (Id period = 0; period < schema().period_count(); ++period) {
+    if (is_present(student, period) && calendar(student, period) >= 0) return calendar(student, period);
+  }
+  return -1;
+}
+
 const Attribute& Cohort::attribute(std::string_view name) const {
   std::vector<std::string> names;
   for (const Attribute& attribute : parts_.attributes) {
@@ -178,6 +185,17 @@ std::vector<double> numeric_attribute(const Cohort& cohort, std::string_view nam
     result.push_back(numbers[static_cast<std::size_t>(code)]);
   }
   return result;
+}
+
+std::vector<double> student_weights(const Cohort& cohort, std::string_view name) {
+  std::vector<double> weights = numeric_attribute(cohort, name);
+  double total = 0;
+  for (const double weight : weights) {
+    if (!(weight >= 0)) throw InputError(concat("attribute '", name, "': a weight is negative"));
+    total += weight;
+  }
+  if (!(total > 0)) throw InputError(concat("attribute '", name, "': all weights are 0"));
+  return weights;
 }
 
 }  // namespace desirepath::inline transcripts

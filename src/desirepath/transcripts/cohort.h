@@ -66,6 +66,8 @@ class Cohort {
   std::int32_t calendar(std::int64_t student, Id period) const {
     return has_calendar() ? parts_.calendar[row(student, period)] : -1;
   }
+  /// Academic year of the first period the student is present in and whose year is known, else -1.
+  std::int32_t entry_year(std::int64_t student) const;
   const std::vector<Attribute>& attributes() const { return parts_.attributes; }
   /// Throws OptionError that names the nearest attribute there is.
   const Attribute& attribute(std::string_view name) const;
@@ -93,5 +95,7 @@ class Cohort {
 
 /// Numeric values of an attribute, one a student; throws InputError when one is missing or not a number.
 std::vector<double> numeric_attribute(const Cohort& cohort, std::string_view name);
+/// The same as weights: none negative, none infinite, not all 0.
+std::vector<double> student_weights(const Cohort& cohort, std::string_view name);
 
 }  // namespace desirepath::inline transcripts

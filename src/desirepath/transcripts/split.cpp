@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <map>
+#include <set>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
@@ -32,18 +33,45 @@ Split split_by_share(const Cohort& cohort, const SplitShares& shares, const Rand
   return split;
 }
 
+namespace {
+
+Attribute attribute_or_entry(const Cohort& cohort, std::string_view name) {
+  const bool is_attribute = std::ranges::find(cohort.attributes(), name, &Attribute::name) != cohort.attributes().end();
+  if (is_attribute || name != "entry" || !cohort.has_calendar()) return cohort.attribute(name);
+  std::map<std::int32_t, Id> years;
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s)
+    years.emplace(cohort.entry_year(s), 0);
+  years.erase(-1);
+  Attribute entry{"entry", {}, {}};
+  for (auto& [year, code] : years) {
+    code = static_cast<Id>(entry.values.size());
+    entry.values.push_back(std::to_string(year));
+  }
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    const auto year = years.find(cohort.entry_year(s));
+    entry.codes.push_back(year == years.end() ? -1 : year->second);
+  }
+  return entry;
+}
+
+}  // namespace
+
 Split split_by_attribute(const Cohort& cohort, std::string_view name, std::size_t validation_values,
                          std::size_t hold_out_values) {
-  const Attribute& attribute = cohort.attribute(name);
-  const std::size_t count = attribute.values.size();
+  const Attribute attribute = attribute_or_entry(cohort, name);
+  // Values nobody has (any more) do not count.
+  const std::set<Id> used(attribute.codes.begin(), attribute.codes.end());
+  std::vector<std::size_t> order;
+  for (std::size_t value = 0; value < attribute.values.size(); ++value) {
+    if (used.contains(static_cast<Id>(value))) order.push_back(value);
+  }
+  const std::size_t count = order.size();
   if (validation_values + hold_out_values >= count) {
     throw OptionError(concat("attribute '", name, "' has ",
                              counted(static_cast<std::int64_t>(count), "value", "values"), ", too few to set ",
                              validation_values + hold_out_values, " aside"));
   }
   // Values as numbers where all of them are (years), else as text.
-  std::vector<std::size_t> order(count);
-  std::iota(order.begin(), order.end(), 0);
   const auto is_number = [](const std::string& text) {
     return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
   };
@@ -52,7 +80,7 @@ Split split_by_attribute(const Cohort& cohort, std::string_view name, std::size_
     const std::string &x = attribute.values[a], &y = attribute.values[b];
     return numeric && x.size() != y.size() ? x.size() < y.size() : x < y;
   });
-  std::vector<int> place(count, 0);
+  std::vector<int> place(attribute.values.size(), 0);
   for (std::size_t i = 0; i < count; ++i) {
     place[order[i]] = i >= count - hold_out_values ? 2 : i >= count - hold_out_values - validation_values ? 1 : 0;
   }

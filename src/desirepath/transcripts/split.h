@@ -24,8 +24,8 @@ struct Split {
 /// By share. A student's place is drawn by id, so it does not depend on the order or the other columns of the file.
 Split split_by_share(const Cohort& cohort, const SplitShares& shares, const RandomStream& stream);
 
-/// By the value of an attribute, for example the entry year: the last values go to hold-out, those before to
-/// validation. Students without a value train.
+/// By the value of an attribute: the last values that occur go to hold-out, those before to validation. Students
+/// without a value train. `entry`, where no attribute has that name, is the academic year a student was first present.
 Split split_by_attribute(const Cohort& cohort, std::string_view attribute, std::size_t validation_values,
                          std::size_t hold_out_values);
 

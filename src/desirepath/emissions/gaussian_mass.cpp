@@ -1,0 +1,209 @@
+#include "desirepath/emissions/gaussian_mass.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "desirepath/emissions/gaussian_dense.h"
+#include "desirepath/probability/factor_ep.h"
+#include "desirepath/probability/factor_fit.h"
+#include "desirepath/probability/factor_sampler.h"
+#include "desirepath/probability/normal.h"
+#include "desirepath/probability/orthant.h"
+
+namespace desirepath::inline emissions {
+
+namespace {
+
+constexpr std::int64_t rows_a_block = 128;
+/// States this many nats below a row's best have no part in its probability: their values need no sampling.
+constexpr double near_best = 15;
+/// What expectation propagation with its correction is off by, at most, on all but extreme problems.
+constexpr double ep_error = 0.01;
+constexpr double ep_tolerance = 1e-2;
+
+Matrix correlation_of(const Matrix& covariance) {
+  const Vector inverse = covariance.diagonal().cwiseSqrt().cwiseInverse();
+  Matrix result = inverse.asDiagonal() * covariance * inverse.asDiagonal();
+  result = (0.5 * (result + result.transpose())).eval();
+  result.diagonal().setOnes();
+  return result;
+}
+
+}  // namespace
+
+ThresholdedStates thresholded_states(const GaussianParameters& parameters, const Compute& compute, Index factors) {
+  const Index states = parameters.mean.cols(), bits = parameters.mean.rows();
+  std::vector<std::optional<ThresholdedFactors>> made(static_cast<std::size_t>(states));
+  Vector residual = Vector::Zero(states);
+  std::optional<FactorFit> tied;
+  const auto fit = [&](Index state) {
+    const Matrix covariance = covariances_of({parameters.factor_of(state)}, Compute(1)).front();
+    return fit_factors(correlation_of(covariance), std::clamp<Index>(bits / 2, 1, factors));
+  };
+  if (parameters.is_tied()) tied = fit(0);
+  compute.for_each(states, [&](std::int64_t k) {
+    const Vector threshold = parameters.standard_mean.col(k);
+    RowMatrix loading;
+    Vector noise;
+    if (parameters.is_dense()) {
+      const FactorFit found = tied ? *tied : fit(k);
+      loading = found.covariance.loadings;
+      noise = found.covariance.noise;
+      residual[k] = found.residual;
+    } else {
+      const Vector variance = parameters.variances().col(k);
+      loading = variance.cwiseSqrt().cwiseInverse().asDiagonal() * parameters.loading[static_cast<std::size_t>(k)];
+      noise = parameters.noise.col(k).array() / variance.array();
+      if (loading.cols() == 0) loading = RowMatrix::Zero(bits, 1);
+    }
+    made[static_cast<std::size_t>(k)] = ThresholdedFactors::from_loadings(threshold, loading, noise);
+  });
+  ThresholdedStates result;
+  for (auto& state : made)
+    result.states.push_back(std::move(*state));
+  result.residual = residual.maxCoeff();
+  return result;
+}
+
+RowScores mass_scores(const ThresholdedStates& thresholded, const StepRows& rows, const Compute& compute) {
+  const auto states = static_cast<Index>(thresholded.states.size());
+  RowScores scores;
+  scores.log_likelihood.resize(rows.row_count(), states);
+  scores.standard_error = RowMatrix::Constant(rows.row_count(), states, ep_error);
+  const std::int64_t blocks = (rows.row_count() + rows_a_block - 1) / rows_a_block;
+  const auto signs = [&](std::int64_t row) {
+    return KnownSigns{rows.taken(row), rows.unknown(rows.pattern_of(row)).bits};
+  };
+  const auto for_rows = [&](const std::function<void(Index, FactorEp&, std::int64_t)>& body) {
+    compute.for_each(blocks * states, [&](std::int64_t task) {
+      const Index k = task / blocks;
+      FactorEp ep(thresholded.states[static_cast<std::size_t>(k)], ep_tolerance);
+      const std::int64_t first = task % blocks * rows_a_block, end = std::min(first + rows_a_block, rows.row_count());
+      for (std::int64_t row = first; row < end; ++row)
+        body(k, ep, row);
+    });
+  };
+  for_rows([&](Index k, FactorEp& ep, std::int64_t row) {
+    const double plain = ep.solve(signs(row)).log_probability;
+    scores.log_likelihood(row, k) = std::min(0.0, plain + ep.correction());
+  });
+  const RowMatrix approximate = scores.log_likelihood;
+  std::vector<FactorSampler> samplers;
+  for (const ThresholdedFactors& factors : thresholded.states)
+    samplers.emplace_back(factors, FactorSamplerOptions{.points = 32}, RandomStream(0).child("mass"));
+  for_rows([&](Index k, FactorEp& ep, std::int64_t row) {
+    if (approximate(row, k) < approximate.row(row).maxCoeff() - near_best) return;
+    const FactorEstimate found = samplers[static_cast<std::size_t>(k)].estimate(signs(row), ep.solve(signs(row)));
+    scores.log_likelihood(row, k) = std::min(0.0, found.log_probability);
+    scores.standard_error(row, k) = std::max(found.standard_error, found.log_probability);
+  });
+  return scores;
+}
+
+namespace {
+
+class ThresholdedGiven : public GivenPattern {
+ public:
+  ThresholdedGiven(const ThresholdedStates& thresholded, const UnknownBits& unknown)
+      : thresholded_(thresholded), unknown_(unknown) {
+    for (const ThresholdedFactors& factors : thresholded.states)
+      samplers_.emplace_back(factors, FactorSamplerOptions{.points = 128}, RandomStream(0).child("given"));
+  }
+
+  void marginals(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out) const override {
+    RowMatrix errors(out.rows(), out.cols());
+    marginals_with_errors(taken, asked, out, errors);
+  }
+
+  void marginals_with_errors(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out,
+                             Eigen::Ref<RowMatrix> errors) const override {
+    for (Index k = 0; k < out.rows(); ++k) {
+      const FactorSample sample = sample_factors(taken, k);
+      const Vector weights = sample.log_weights.array().exp();
+      for (std::size_t i = 0; i < asked.size(); ++i) {
+        const auto column = static_cast<Index>(i);
+        errors(k, column) = 0;
+        if (!unknown_.contains(asked[i])) {
+          out(k, column) = std::ranges::binary_search(taken, asked[i]) ? 1 : 0;
+          continue;
+        }
+        const Vector shares = shares_of(asked[i], k, sample.points);
+        const double share = weights.dot(shares);
+        out(k, column) = share;
+        errors(k, column) = std::sqrt((weights.array() * (shares.array() - share)).square().sum());
+      }
+    }
+  }
+
+  void complete(std::span<const Id> taken, Id state, RandomStream& stream, std::vector<Id>& result) const override {
+    result.assign(taken.begin(), taken.end());
+    const FactorSample sample = sample_factors(taken, state);
+    const Vector weights = sample.log_weights.array().exp();
+    const auto chosen = static_cast<Index>(
+        stream.categorical(std::span<const double>(weights.data(), static_cast<std::size_t>(weights.size()))));
+    for (const Id bit : unknown_.bits) {
+      if (stream.bernoulli(shares_of(bit, state, sample.points.row(chosen))[0])) result.push_back(bit);
+    }
+    std::ranges::sort(result);
+  }
+
+ private:
+  FactorSample sample_factors(std::span<const Id> taken, Index state) const {
+    FactorEp ep(thresholded_.states[static_cast<std::size_t>(state)], ep_tolerance);
+    const KnownSigns signs{taken, unknown_.bits};
+    return samplers_[static_cast<std::size_t>(state)].sample(signs, ep.solve(signs));
+  }
+  Vector shares_of(Id bit, Index state, const Matrix& points) const {
+    const ThresholdedFactors& factors = thresholded_.states[static_cast<std::size_t>(state)];
+    Vector result = points * factors.slopes().row(bit).transpose();
+    result.array() += factors.thresholds()[bit];
+    for (double& value : result)
+      value = normal_cdf(value);
+    return result;
+  }
+
+  const ThresholdedStates& thresholded_;
+  const UnknownBits& unknown_;
+  std::vector<FactorSampler> samplers_;
+};
+
+}  // namespace
+
+std::unique_ptr<GivenPattern> thresholded_given(const ThresholdedStates& thresholded, const UnknownBits& unknown) {
+  return std::make_unique<ThresholdedGiven>(thresholded, unknown);
+}
+
+MassCheck check_mass(const GaussianEmission& emission, const StepRows& rows, std::int64_t count,
+                     const Compute& compute) {
+  MassCheck check;
+  const std::int64_t first = rows.first_row(0), available = rows.end_row(0) - first;
+  const GaussianParameters& parameters = emission.parameters();
+  if (available == 0 || !parameters.is_dense()) return check;
+  const RowMatrix scores = emission.score(rows, LikelihoodKind::mass, compute).log_likelihood;
+  check.rows = std::min(count, available);
+  Vector difference(check.rows), error(check.rows);
+  compute.for_each(check.rows, [&](std::int64_t i) {
+    const std::int64_t row = first + i * available / check.rows;
+    Index best = 0;
+    scores.row(row).maxCoeff(&best);
+    OrthantProblem problem;
+    problem.mean = parameters.standard_mean.col(best);
+    problem.covariance = FullCovariance{correlation_of(emission.covariance(static_cast<Id>(best)))};
+    problem.taken.assign(static_cast<std::size_t>(emission.bit_count()), 0);
+    for (const Id bit : rows.taken(row))
+      problem.taken[static_cast<std::size_t>(bit)] = 1;
+    OrthantOptions options;
+    options.estimator = OrthantEstimator::tilted;
+    options.samples = 256;
+    const OrthantEstimate found =
+        estimate_orthant(problem, options, RandomStream(0).child("check").child(static_cast<std::uint64_t>(i)));
+    difference[i] = scores(row, best) - found.log_probability;
+    error[i] = found.standard_error.value_or(0);
+  });
+  check.mean_difference = difference.mean();
+  check.largest = difference.cwiseAbs().maxCoeff();
+  check.standard_error = error.maxCoeff();
+  return check;
+}
+
+}  // namespace desirepath::inline emissions

@@ -1,0 +1,210 @@
+#include "desirepath/emissions/probit.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include <Eigen/Cholesky>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+#include "desirepath/emissions/probit_gaussian.h"
+
+namespace desirepath::inline emissions {
+
+namespace {
+
+/// Wider than the prior, weighted back: rows out in the tail find nodes too.
+constexpr double node_spread = 1.25;
+constexpr std::size_t rows_a_task = 1024;
+
+std::vector<NodeTable> tables_of(const RowMatrix& intercepts, const RowMatrix& slopes, const NodeSet& nodes) {
+  const Index bits = intercepts.rows(), states = intercepts.cols(), count = nodes.log_weights.size();
+  const bool fits = bits > 0 && states > 0 && slopes.rows() == bits * states && slopes.cols() == nodes.points.cols() &&
+                    nodes.points.rows() == count && count > 0 && count % nodes_a_block == 0;
+  if (!fits) throw ModelFileError("probit: intercepts, slopes and nodes do not fit each other");
+  const bool finite = intercepts.allFinite() && slopes.allFinite() && nodes.points.allFinite() &&
+                      nodes.log_weights.allFinite() && std::abs(nodes.log_weights.array().exp().sum() - 1) < 1e-9;
+  if (!finite) throw ModelFileError("probit: a parameter is not finite, or the nodes' weights do not sum to one");
+  std::vector<NodeTable> tables;
+  for (Index k = 0; k < states; ++k)
+    tables.emplace_back(intercepts.col(k), slopes.middleRows(k * bits, bits), nodes);
+  return tables;
+}
+
+}  // namespace
+
+NodeSet factor_nodes(Index factors, Index nodes) {
+  NodeSet set = prior_nodes(factors, nodes, RandomStream(1).child("probit nodes"), node_spread);
+  // The first two moments made exact, so that Lambda Lambda' + I is the covariance on the nodes too.
+  const Vector weights = set.log_weights.array().exp();
+  const Eigen::RowVectorXd mean = weights.transpose() * set.points;
+  set.points.rowwise() -= mean;
+  const Matrix covariance = set.points.transpose() * weights.asDiagonal() * set.points;
+  const Eigen::LLT<Matrix> factor(covariance);
+  set.points = factor.matrixL().solve(set.points.transpose()).transpose().eval();
+  return set;
+}
+
+std::int64_t probit_parameter_count(Id bits, Id states, Index factors) {
+  return states * (bits * (1 + factors) - factors * (factors - 1) / 2);
+}
+
+void save_probit_matrix(ArchiveWriter& archive, const std::string& name, const RowMatrix& matrix) {
+  archive.add(name, std::span<const double>(matrix.data(), static_cast<std::size_t>(matrix.size())),
+              {matrix.rows(), matrix.cols()});
+}
+
+ProbitEmission::ProbitEmission(const RowMatrix& intercepts, const RowMatrix& slopes, const NodeSet& nodes)
+    : ProbitEmission(tables_of(intercepts, slopes, nodes)) {}
+
+ProbitEmission::ProbitEmission(std::vector<NodeTable> states)
+    : states_(std::move(states)), node_points_(states_.front().nodes().points) {
+  const Index bits = states_.front().bit_count();
+  intercepts_.resize(bits, state_count());
+  slopes_.resize(bits * state_count(), states_.front().slopes().cols());
+  for (Index k = 0; k < state_count(); ++k) {
+    const NodeTable& table = states_[static_cast<std::size_t>(k)];
+    intercepts_.col(k) = table.intercepts();
+    slopes_.middleRows(k * bits, bits) = table.slopes();
+  }
+}
+
+std::unique_ptr<Emission> ProbitEmission::load(const ArchiveReader& archive, const std::string& prefix) {
+  const auto matrix = [&](const std::string& name) -> RowMatrix {
+    const std::vector<double> values = archive.read<double>(prefix + name);
+    const std::vector<std::int64_t>& shape = archive.shape(prefix + name);
+    if (shape.size() != 2) archive.refuse(concat("damaged: shape of ", prefix, name));
+    return Eigen::Map<const RowMatrix>(values.data(), shape[0], shape[1]);
+  };
+  if (!archive.has(prefix + ".nodes"))
+    return std::make_unique<ProbitGaussianEmission>(matrix(".intercepts"), matrix(".slopes"));
+  const RowMatrix nodes = matrix(".nodes");
+  const std::vector<double> log_weights = archive.read<double>(prefix + ".node_log_weights", {nodes.rows()});
+  return std::make_unique<ProbitEmission>(matrix(".intercepts"), matrix(".slopes"),
+                                          NodeSet{nodes, Eigen::Map<const Vector>(log_weights.data(), nodes.rows())});
+}
+
+std::span<const LikelihoodKind> ProbitEmission::likelihood_kinds() const {
+  static constexpr std::array kinds = {LikelihoodKind::mass};
+  return kinds;
+}
+
+RowScores ProbitEmission::score(const StepRows& rows, LikelihoodKind, const Compute& compute) const {
+  // Rows of a pattern share their base: tasks hold rows of one pattern, in order.
+  std::vector<std::int64_t> order(static_cast<std::size_t>(rows.row_count()));
+  std::iota(order.begin(), order.end(), 0);
+  if (!rows.all_known()) std::ranges::stable_sort(order, {}, [&](std::int64_t row) { return rows.pattern_of(row); });
+  std::vector<std::span<const std::int64_t>> tasks;
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t last = first + 1;
+    while (last < order.size() && last - first < rows_a_task &&
+           rows.pattern_of(order[last]) == rows.pattern_of(order[first]))
+      ++last;
+    tasks.emplace_back(order.data() + first, last - first);
+    first = last;
+  }
+  RowScores scores;
+  scores.log_likelihood.resize(rows.row_count(), state_count());
+  compute.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t number) {
+    const auto task = tasks[static_cast<std::size_t>(number)];
+    const UnknownBits& unknown = rows.unknown(rows.pattern_of(task.front()));
+    std::vector<double> totals(task.size());
+    for (Id k = 0; k < state_count(); ++k) {
+      const NodeTable& table = states_[static_cast<std::size_t>(k)];
+      const NodeBase base = table.base(unknown);
+      table.totals(base, rows, task, totals);
+      for (std::size_t i = 0; i < task.size(); ++i)
+        scores.log_likelihood(task[i], k) = table.log_probability(base, rows.taken(task[i]), totals[i]);
+    }
+  });
+  return scores;
+}
+
+namespace {
+
+class ProbitGiven : public GivenPattern {
+ public:
+  ProbitGiven(const std::vector<NodeTable>& states, const UnknownBits& unknown) : states_(states), unknown_(unknown) {
+    for (const NodeTable& table : states)
+      bases_.push_back(table.base(unknown));
+  }
+
+  void marginals(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out) const override {
+    const auto nodes = static_cast<std::size_t>(states_.front().node_count());
+    std::vector<double> weights(nodes), chances(nodes);
+    for (std::size_t k = 0; k < states_.size(); ++k) {
+      states_[k].weigh(bases_[k], taken, weights);
+      for (std::size_t i = 0; i < asked.size(); ++i) {
+        double& answer = out(static_cast<Index>(k), static_cast<Index>(i));
+        if (!unknown_.contains(asked[i])) {
+          answer = std::ranges::binary_search(taken, asked[i]) ? 1 : 0;
+          continue;
+        }
+        states_[k].probabilities(asked[i], chances);
+        answer = std::min(1.0, std::inner_product(weights.begin(), weights.end(), chances.begin(), 0.0));
+      }
+    }
+  }
+
+  void complete(std::span<const Id> taken, Id state, RandomStream& stream, std::vector<Id>& result) const override {
+    const NodeTable& table = states_[static_cast<std::size_t>(state)];
+    std::vector<double> weights(static_cast<std::size_t>(table.node_count()));
+    table.weigh(bases_[static_cast<std::size_t>(state)], taken, weights);
+    const auto node = static_cast<Index>(stream.categorical(weights));
+    result.assign(taken.begin(), taken.end());
+    for (const Id bit : unknown_.bits) {
+      if (stream.bernoulli(table.probability(bit, node))) result.push_back(bit);
+    }
+    std::ranges::sort(result);
+  }
+
+ private:
+  const std::vector<NodeTable>& states_;
+  const UnknownBits& unknown_;
+  std::vector<NodeBase> bases_;
+};
+
+}  // namespace
+
+std::unique_ptr<GivenPattern> ProbitEmission::given(const UnknownBits& unknown) const {
+  return std::make_unique<ProbitGiven>(states_, unknown);
+}
+
+RowMatrix ProbitEmission::bit_probabilities() const {
+  RowMatrix result(bit_count(), state_count());
+  const Vector weights = nodes().log_weights.array().exp();
+  Vector chances(weights.size());
+  for (Id k = 0; k < state_count(); ++k) {
+    for (Id bit = 0; bit < bit_count(); ++bit) {
+      states_[static_cast<std::size_t>(k)].probabilities(bit,
+                                                         {chances.data(), static_cast<std::size_t>(chances.size())});
+      result(bit, k) = std::min(1.0, weights.dot(chances));
+    }
+  }
+  return result;
+}
+
+std::int64_t ProbitEmission::parameter_count() const {
+  return probit_parameter_count(bit_count(), state_count(), slopes_.cols());
+}
+
+std::unique_ptr<Emission> ProbitEmission::reordered(std::span<const Id> order) const {
+  std::vector<NodeTable> states;
+  for (const Id state : order)
+    states.push_back(states_[static_cast<std::size_t>(state)]);
+  return std::make_unique<ProbitEmission>(std::move(states));
+}
+
+void ProbitEmission::save(ArchiveWriter& archive, const std::string& prefix) const {
+  save_probit_matrix(archive, prefix + ".intercepts", intercepts_);
+  save_probit_matrix(archive, prefix + ".slopes", slopes_);
+  save_probit_matrix(archive, prefix + ".nodes", node_points_);
+  const Vector& log_weights = nodes().log_weights;
+  archive.add(prefix + ".node_log_weights",
+              std::span<const double>(log_weights.data(), static_cast<std::size_t>(log_weights.size())),
+              {log_weights.size()});
+}
+
+}  // namespace desirepath::inline emissions

@@ -1,0 +1,108 @@
+// The thresholded Gaussian with few factors, Sigma = Lambda Lambda' + I: a course is taken where a normal variable
+// exceeds zero, and the factors z make courses depend on each other (the paper's 2.1.2), learned on the probability of
+// the enrollments itself.
+//
+// P(bit j = 1 | z, state) = Phi(a_j + lambda_j . z), z ~ N(0, I) on nodes that all students and states share
+// (docs/models/probit.md): a finite mixture, so probabilities sum to one and every answer is exact on the nodes.
+#pragma once
+
+#include "desirepath/emissions/emission.h"
+#include "desirepath/emissions/probit_nodes.h"
+
+namespace desirepath::inline emissions {
+
+/// The factors' distribution: quasi-random points with weights, mean 0 and covariance I exactly.
+NodeSet factor_nodes(Index factors, Index nodes);
+
+/// Free parameters: an intercept and slopes for each state and bit, less the ways to turn the factors.
+std::int64_t probit_parameter_count(Id bits, Id states, Index factors);
+void save_probit_matrix(ArchiveWriter& archive, const std::string& name, const RowMatrix& matrix);
+
+class ProbitEmission : public Emission {
+ public:
+  static constexpr std::string_view family_name = "probit";
+  /// intercepts: bits by states; slopes: (state, bit) by factors. Throws ModelFileError where they do not fit.
+  ProbitEmission(const RowMatrix& intercepts, const RowMatrix& slopes, const NodeSet& nodes);
+  explicit ProbitEmission(std::vector<NodeTable> states);
+  /// A ProbitGaussianEmission where the file holds no nodes.
+  static std::unique_ptr<Emission> load(const ArchiveReader& archive, const std::string& prefix);
+
+  const std::vector<NodeTable>& states() const { return states_; }
+  const NodeSet& nodes() const { return states_.front().nodes(); }
+  const RowMatrix& intercepts() const { return intercepts_; }
+  const RowMatrix& slopes() const { return slopes_; }
+  Id factor_count() const { return static_cast<Id>(slopes_.cols()); }
+
+  std::string_view family() const override { return family_name; }
+  Id state_count() const override { return static_cast<Id>(states_.size()); }
+  Id bit_count() const override { return static_cast<Id>(states_.front().bit_count()); }
+  std::span<const LikelihoodKind> likelihood_kinds() const override;
+  RowScores score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
+  std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
+  RowMatrix bit_probabilities() const override;
+  std::int64_t parameter_count() const override;
+  std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
+  void save(ArchiveWriter& archive, const std::string& prefix) const override;
+  std::int64_t byte_count() const override { return (intercepts_.size() + slopes_.size()) * 8; }
+
+ private:
+  std::vector<NodeTable> states_;
+  RowMatrix intercepts_, slopes_, node_points_;  // as in the file
+};
+
+struct ProbitOptions {
+  Id factors = 4;
+  Id nodes = 0;                     // a multiple of 32; 0: default_nodes
+  double pseudocount = 0.1;         // students who take a course, and as many who do not, spread over the nodes
+  double slope_variance = 0.3;      // of the normal prior of each slope
+  double slope_correlation = 0.95;  // in that prior, of a course's slopes in two states
+  bool calibrates = true;           // sets the marginals exactly after EM
+
+  static constexpr Id most_factors = 16;
+  /// With more the finished emission integrates around each row (ProbitGaussianEmission).
+  static constexpr Id most_node_factors = 6;
+  /// As many as the factors need: measured, docs/models/probit.md.
+  static Id default_nodes(Id factors);
+  /// Throws OptionError.
+  void validate() const;
+};
+
+class ProbitLearner : public EmissionLearner {
+ public:
+  explicit ProbitLearner(const ProbitOptions& options);
+  std::string_view family() const override { return ProbitEmission::family_name; }
+  /// Without a previous emission a start from tetrachoric correlations, else one step of EM.
+  std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
+                                     const Compute& compute) const override;
+  /// The intercepts with which every state's marginals are its smoothed shares; beyond most_node_factors also the
+  /// step from the nodes to the normal distribution.
+  std::unique_ptr<Emission> finish(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
+                                   const Compute& compute) const override;
+  std::unique_ptr<Emission> unfinished(const Emission& emission) const override;
+  double log_prior(const StepRows& rows, const Emission& emission) const override;
+  /// The posterior of the nodes is the previous emission's.
+  bool needs_previous(const StepRows&) const override { return true; }
+  double memory_estimate(Id bits, Id states, int threads) const override;
+  double work_estimate(const StepRows& rows, Id states) const override;
+
+ private:
+  Id factors_of(Id bits) const { return std::min(options_.factors, bits); }
+  std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities,
+                                  const Compute& compute) const;
+  /// slope_sum: of all other states, bits by factors.
+  NodeTable improve(const StepRows& rows, const Vector& weights, const NodeTable& previous, const RowMatrix& slope_sum,
+                    Id states, const Compute& compute) const;
+
+  ProbitOptions options_;
+};
+
+/// Expected students at each node: of those who take a bit, and of those who do not.
+struct NodeBitCounts {
+  RowMatrix taken;      // bits by nodes
+  RowMatrix not_taken;  // bits by nodes
+};
+/// Of rows with these weights (summed over equal rows, in this state).
+NodeBitCounts count_at_nodes(const StepRows& rows, const Vector& weights, const NodeTable& table,
+                             const Compute& compute);
+
+}  // namespace desirepath::inline emissions

@@ -1,0 +1,141 @@
+#include "desirepath/emissions/probit_gaussian.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "desirepath/core/error.h"
+#include "desirepath/emissions/probit.h"
+#include "desirepath/probability/factor_ep.h"
+#include "desirepath/probability/factor_sampler.h"
+#include "desirepath/probability/normal.h"
+
+namespace desirepath::inline emissions {
+
+namespace {
+
+constexpr std::int64_t rows_a_task = 128;
+/// On the posterior in its own deviations; a log-probability is good to about the square.
+constexpr double score_tolerance = 1e-2, answer_tolerance = 1e-6;
+/// Points a completion is drawn from: of these, by their weights, one.
+constexpr FactorSamplerOptions draw_options = {.points = 64, .scrambles = 2};
+
+}  // namespace
+
+ProbitGaussianEmission::ProbitGaussianEmission(RowMatrix intercepts, RowMatrix slopes)
+    : intercepts_(std::move(intercepts)), slopes_(std::move(slopes)) {
+  const Index bits = intercepts_.rows();
+  if (bits == 0 || intercepts_.cols() == 0 || slopes_.rows() != intercepts_.size())
+    throw ModelFileError("probit: intercepts and slopes do not fit each other");
+  try {
+    for (Index k = 0; k < intercepts_.cols(); ++k)
+      states_.emplace_back(intercepts_.col(k), slopes_.middleRows(k * bits, bits));
+  } catch (const InputError& error) {
+    throw ModelFileError(error.what());
+  }
+}
+
+std::span<const LikelihoodKind> ProbitGaussianEmission::likelihood_kinds() const {
+  static constexpr std::array kinds = {LikelihoodKind::mass};
+  return kinds;
+}
+
+RowScores ProbitGaussianEmission::score(const StepRows& rows, LikelihoodKind, const Compute& compute) const {
+  RowScores scores;
+  scores.log_likelihood.resize(rows.row_count(), state_count());
+  compute.for_blocks(rows.row_count(), rows_a_task, [&](Range range) {
+    for (Id k = 0; k < state_count(); ++k) {
+      FactorEp ep(states_[static_cast<std::size_t>(k)], score_tolerance);
+      for (std::int64_t row = range.first; row < range.last; ++row) {
+        const double plain = ep.solve({rows.taken(row), rows.unknown(rows.pattern_of(row)).bits}).log_probability;
+        scores.log_likelihood(row, k) = std::min(0.0, plain + ep.correction());
+      }
+    }
+  });
+  return scores;
+}
+
+namespace {
+
+class ProbitGaussianGiven : public GivenPattern {
+ public:
+  ProbitGaussianGiven(const std::vector<ThresholdedFactors>& states, const UnknownBits& unknown)
+      : states_(states), unknown_(unknown) {}
+
+  void marginals(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out) const override {
+    for (std::size_t k = 0; k < states_.size(); ++k) {
+      FactorEp ep(states_[k], answer_tolerance);
+      const FactorPosterior& posterior = ep.solve({taken, unknown_.bits});
+      const Matrix covariance = posterior.covariance();
+      for (std::size_t i = 0; i < asked.size(); ++i) {
+        double& answer = out(static_cast<Index>(k), static_cast<Index>(i));
+        if (!unknown_.contains(asked[i])) {
+          answer = std::ranges::binary_search(taken, asked[i]) ? 1 : 0;
+          continue;
+        }
+        const Vector slope = states_[k].slopes().row(asked[i]).transpose();
+        answer = normal_cdf((states_[k].thresholds()[asked[i]] + slope.dot(posterior.mean)) /
+                            std::sqrt(1 + slope.dot(covariance * slope)));
+      }
+    }
+  }
+
+  void complete(std::span<const Id> taken, Id state, RandomStream& stream, std::vector<Id>& result) const override {
+    const ThresholdedFactors& factors = states_[static_cast<std::size_t>(state)];
+    FactorEp ep(factors, score_tolerance);
+    const KnownSigns signs{taken, unknown_.bits};
+    const FactorSample sample =
+        FactorSampler(factors, draw_options, stream.child("factors")).sample(signs, ep.solve(signs));
+    std::vector<double> weights;
+    for (const double log_weight : sample.log_weights)
+      weights.push_back(std::exp(log_weight));
+    const auto drawn = static_cast<Index>(stream.categorical(weights));
+    result.assign(taken.begin(), taken.end());
+    for (const Id bit : unknown_.bits) {
+      const double eta = factors.thresholds()[bit] + factors.slopes().row(bit).dot(sample.points.row(drawn));
+      if (stream.bernoulli(normal_cdf(eta))) result.push_back(bit);
+    }
+    std::ranges::sort(result);
+  }
+
+ private:
+  const std::vector<ThresholdedFactors>& states_;
+  const UnknownBits& unknown_;
+};
+
+}  // namespace
+
+std::unique_ptr<GivenPattern> ProbitGaussianEmission::given(const UnknownBits& unknown) const {
+  return std::make_unique<ProbitGaussianGiven>(states_, unknown);
+}
+
+RowMatrix ProbitGaussianEmission::bit_probabilities() const {
+  RowMatrix result(bit_count(), state_count());
+  for (Index k = 0; k < state_count(); ++k) {
+    for (Index j = 0; j < bit_count(); ++j)
+      result(j, k) = normal_cdf(intercepts_(j, k) / std::sqrt(1 + slopes_.row(k * bit_count() + j).squaredNorm()));
+  }
+  return result;
+}
+
+std::int64_t ProbitGaussianEmission::parameter_count() const {
+  return probit_parameter_count(bit_count(), state_count(), slopes_.cols());
+}
+
+std::unique_ptr<Emission> ProbitGaussianEmission::reordered(std::span<const Id> order) const {
+  const Index bits = bit_count(), states = static_cast<Index>(order.size());
+  RowMatrix intercepts(bits, states), slopes(bits * states, slopes_.cols());
+  for (Index k = 0; k < states; ++k) {
+    const Index old = order[static_cast<std::size_t>(k)];
+    intercepts.col(k) = intercepts_.col(old);
+    slopes.middleRows(k * bits, bits) = slopes_.middleRows(old * bits, bits);
+  }
+  return std::make_unique<ProbitGaussianEmission>(std::move(intercepts), std::move(slopes));
+}
+
+void ProbitGaussianEmission::save(ArchiveWriter& archive, const std::string& prefix) const {
+  save_probit_matrix(archive, prefix + ".intercepts", intercepts_);
+  save_probit_matrix(archive, prefix + ".slopes", slopes_);
+}
+
+}  // namespace desirepath::inline emissions

@@ -1,0 +1,69 @@
+#include "desirepath/evaluation/inference_accuracy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "desirepath/core/error.h"
+#include "desirepath/evaluation/sample_error.h"
+
+namespace desirepath::inline evaluation {
+
+InferenceScore infer_period(const Model& model, const Cohort& training, const Cohort& students,
+                            const InferenceTask& task, const Compute& compute, Conditioning conditioning) {
+  const Schema& schema = model.schema();
+  const Id courses = schema.course_count(), periods = schema.period_count();
+  std::vector<Id> known = task.known;
+  if (known.empty()) known = {0, static_cast<Id>(periods - 1)};
+  if (task.period < 0 || task.period >= periods || std::ranges::find(known, task.period) != known.end())
+    throw OptionError("inference: the period asked for must exist and not be among those given");
+  std::vector<std::int64_t> chosen;
+  for (std::int64_t s = 0; s < students.student_count(); ++s) {
+    const bool whole = students.is_present(s, task.period) &&
+                       std::ranges::all_of(known, [&](Id t) { return students.is_present(s, t); });
+    if (whole) chosen.push_back(s);
+  }
+  InferenceScore score;
+  score.students = static_cast<std::int64_t>(chosen.size());
+  if (chosen.empty()) return score;
+  const Cohort asked_of = students.select(chosen);
+  std::vector<Id> hidden;
+  for (Id t = 0; t < periods; ++t) {
+    if (std::ranges::find(known, t) == known.end()) hidden.push_back(t);
+  }
+  std::vector<Id> asked(static_cast<std::size_t>(courses));
+  std::iota(asked.begin(), asked.end(), task.period * courses);
+  const RowMatrix found =
+      model.marginals(EvidenceBatch::of(asked_of).without_periods(hidden), asked, compute, conditioning).value;
+
+  const Vector share = enrollment_shares(training).bit.segment(task.period * courses, courses);
+  std::vector<Id> common(static_cast<std::size_t>(courses));
+  std::iota(common.begin(), common.end(), 0);
+  std::ranges::stable_sort(common, std::ranges::greater(), [&](Id course) { return share[course]; });
+  common.resize(std::min(common.size(), task.courses));
+  // A share of 0 must not make an answer infinitely wrong.
+  const double least = 0.5 / static_cast<double>(training.student_count() + 1);
+  const auto loss = [&](double p, bool taken) { return -std::log(std::clamp(taken ? p : 1 - p, least, 1.0)); };
+  for (std::int64_t s = 0; s < score.students; ++s) {
+    std::vector<bool> taken(static_cast<std::size_t>(courses), false);
+    for (const Id bit : asked_of.bits(s, task.period))
+      taken[static_cast<std::size_t>(schema.course_of(bit))] = true;
+    for (const Id course : common) {
+      const bool truth = taken[static_cast<std::size_t>(course)];
+      score.accuracy += (found(s, course) > 0.5) == truth ? 1 : 0;
+      score.most_frequent += (share[course] > 0.5) == truth ? 1 : 0;
+    }
+    for (Id course = 0; course < courses; ++course) {
+      score.cross_entropy += loss(found(s, course), taken[static_cast<std::size_t>(course)]);
+      score.marginal_entropy += loss(share[course], taken[static_cast<std::size_t>(course)]);
+    }
+  }
+  const auto count = static_cast<double>(score.students);
+  score.accuracy /= count * static_cast<double>(common.size());
+  score.most_frequent /= count * static_cast<double>(common.size());
+  score.cross_entropy /= count;
+  score.marginal_entropy /= count;
+  return score;
+}
+
+}  // namespace desirepath::inline evaluation

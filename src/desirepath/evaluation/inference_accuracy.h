@@ -1,0 +1,29 @@
+// The paper's inference task (4.2): a middle period from the others, for the courses most often taken in it.
+#pragma once
+
+#include <vector>
+
+#include "desirepath/models/model.h"
+
+namespace desirepath::inline evaluation {
+
+struct InferenceTask {
+  Id period = 1;            // the one asked for
+  std::vector<Id> known;    // the periods given; empty: the first and the last
+  std::size_t courses = 5;  // most common in that period among the training students
+};
+
+struct InferenceScore {
+  double accuracy = 0;          // share of (student, common course) answered right at 1/2
+  double most_frequent = 0;     // the same by always giving the more frequent answer of training
+  double cross_entropy = 0;     // nats a student, all courses of the period
+  double marginal_entropy = 0;  // the same by training shares alone
+  std::int64_t students = 0;    // present in all the periods of the task
+};
+
+/// `training` says what is common; `students` are asked about.
+InferenceScore infer_period(const Model& model, const Cohort& training, const Cohort& students,
+                            const InferenceTask& task, const Compute& compute,
+                            Conditioning conditioning = Conditioning::linear);
+
+}  // namespace desirepath::inline evaluation

@@ -1,0 +1,69 @@
+// Leave-one-out scores of a hidden chain: the paper's model per student (5.1), all of them for the cost of a few E
+// steps.
+#include <algorithm>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+#include "desirepath/models/chain_training.h"
+
+namespace desirepath::inline models {
+
+Vector ChainProblem::left_out_scores() const {
+  const StepLayout& layout = *evidence_.layout;
+  const Id steps = layout.step_count();
+  const Index states = parameters_.prior.state_count(), emitting = options_.states;
+  std::vector<std::unique_ptr<LeftOut>> left_out;
+  for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
+    left_out.push_back(learner_.leave_out(evidence_.pools[p].rows, responsibilities_.rows[p], compute_));
+    if (!left_out.back())
+      throw OptionError(concat("leave-one-out: there is none for the emission '", learner_.family(), "'"));
+  }
+  const bool is_mass = parameters_.emissions.front()->training_kind() == LikelihoodKind::mass;
+  Vector result(evidence_.student_count());
+  compute_.for_blocks(evidence_.student_count(), 64, [&](Range range) {
+    RowMatrix emissions(steps, states), pool_weights, pool_scores;
+    std::vector<std::int32_t> rows;
+    ChainPosterior posterior(parameters_.prior);
+    for (std::int64_t s = range.first; s < range.last; ++s) {
+      const double own = options_.weights.empty() ? 1 : std::min(1.0, options_.weights[static_cast<std::size_t>(s)]);
+      student_emissions(parameters_, evidence_, scores_, s, emissions);
+      posterior.run(emissions);
+      ChainResponsibilities sums{{}, responsibilities_.initial, responsibilities_.pairs, responsibilities_.departures};
+      sums.initial.head(states) -= own * posterior.states().row(0).transpose();
+      for (Id t = 0; t + 1 < steps; ++t)
+        posterior.add_pairs(t, -own, sums.pairs[static_cast<std::size_t>(t)]);
+      if (has_departures_) add_departures(s, -own, posterior.states().row(0), sums.departures);
+      // Rounding may leave less than nothing of a sum that was the student's alone.
+      sums.initial = sums.initial.cwiseMax(0);
+      for (Matrix& pairs : sums.pairs)
+        pairs = pairs.cwiseMax(0);
+      if (has_departures_) sums.departures = sums.departures.cwiseMax(0);
+      const ChainParameters without = prior_from(sums);
+
+      // Departures and "left" enter as they do with the student: only the rows are scored anew.
+      const RowMatrix known = posterior.states();
+      student_frame(without, evidence_, s, emissions);
+      for (std::size_t p = 0; p < left_out.size(); ++p) {
+        rows.clear();
+        std::vector<Id> at;
+        for (const Id step : layout.pools[p]) {
+          if (evidence_.row(s, step) < 0) continue;
+          rows.push_back(evidence_.row(s, step));
+          at.push_back(step);
+        }
+        if (rows.empty()) continue;
+        pool_weights.resize(static_cast<Index>(rows.size()), emitting);
+        for (std::size_t r = 0; r < rows.size(); ++r)
+          pool_weights.row(static_cast<Index>(r)) = own * known.row(at[r]).head(emitting);
+        left_out[p]->score(rows, pool_weights, pool_scores);
+        for (std::size_t r = 0; r < rows.size(); ++r)
+          emissions.row(at[r]).head(emitting) += pool_scores.row(static_cast<Index>(r));
+      }
+      const double score = ChainPosterior(without.prior).run(emissions);
+      result[s] = is_mass ? std::min(score, 0.0) : score;
+    }
+  });
+  return result;
+}
+
+}  // namespace desirepath::inline models

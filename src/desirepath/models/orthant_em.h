@@ -1,0 +1,20 @@
+// --refine orthant-em: from the Gaussian fit on to EM on the probability of the enrollments themselves.
+//
+// Each state's thresholded Gaussian, its correlations fitted by few factors, is where the probit emission starts to
+// climb; both are judged on students held out of training and the better is kept. docs/models/refinement.md.
+#pragma once
+
+#include "desirepath/models/fit.h"
+
+namespace desirepath::inline models {
+
+/// The Gaussian states as thresholded factors on nodes: what probit learning can start from. Factors of the states are
+/// turned to each other, for they mean the same only up to rotation.
+ChainParameters as_probit(const ChainParameters& gaussian, const ProbitOptions& options, const Compute& compute);
+
+/// Fits the Gaussian model of the options, refines it, keeps the better of the two by the mass of the students held
+/// out.
+FitResult fit_by_orthant_em(const Cohort& cohort, const FitOptions& options, const Compute& compute,
+                            const ProgressSink& progress);
+
+}  // namespace desirepath::inline models

@@ -1,0 +1,110 @@
+"""What the end-to-end tests share: the built program in a folder of its own, and small tables to give it.
+
+The program is named by the environment variable DESIREPATH. Every run is checked for what holds always: no NaN or infinity in
+any output, and with --json one object with a `schema` field on stdout and nothing else.
+"""
+
+import csv
+import io
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import tempfile
+import unittest
+
+PROGRAM = pathlib.Path(os.environ.get("DESIREPATH", "build/release/bin/desirepath")).resolve()
+NOT_A_NUMBER = re.compile(r"(?<![\w.])[-+]?(nan|inf|infinity)(?!\w)", re.IGNORECASE)
+
+
+class Outcome:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    @property
+    def rows(self):
+        return list(csv.DictReader(io.StringIO(self.out)))
+
+    @property
+    def header(self):
+        return self.out.splitlines()[0]
+
+
+class ProgramTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def path(self, name):
+        return self.folder / name
+
+    def write(self, name, text):
+        self.path(name).write_text(text)
+        return name
+
+    def read(self, name):
+        return self.path(name).read_bytes()
+
+    def command(self, *arguments):
+        return [str(PROGRAM), *map(str, arguments)]
+
+    def start(self, *arguments):
+        return subprocess.Popen(self.command(*arguments), cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run_program(self, *arguments, code=0, preexec=None):
+        done = subprocess.run(self.command(*arguments), cwd=self.folder, capture_output=True, text=True, preexec_fn=preexec)
+        self.assertEqual(done.returncode, code, f"{arguments}\n{done.stdout}\n{done.stderr}")
+        for text in (done.stdout, done.stderr):
+            self.assertIsNone(NOT_A_NUMBER.search(text), text)
+        if code not in (0, 4):
+            self.assertEqual(done.stdout, "")
+            errors = [line for line in done.stderr.splitlines() if not line.startswith("desirepath: warning: ")]
+            self.assertEqual(len(errors), 1, done.stderr)
+            self.assertTrue(errors[0].startswith("desirepath: "), done.stderr)
+        if code == 0 and "--json" in arguments:
+            self.assertTrue(json.loads(done.stdout)["schema"].startswith("desirepath/"))
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    def fit(self, *arguments, code=0, out="m.desirepath", cohort="t.csv"):
+        """`fit` of a table to a file, as JSON."""
+        return self.run_program("fit", cohort, "--out", out, "--json", "--quiet", "--force", *arguments, code=code)
+
+    def write_students(self, name="t.csv", students=160, courses=10, periods=3, kinds=2, unknown=0.15, seed=1, weights=None):
+        """A long table: each student of a kind with courses of its own; some periods missing, some without courses.
+
+        weights: number -> weight, written as a column; or "copies": as many students instead.
+        """
+        draw = random.Random(seed)
+        with_column = weights is not None and weights != "copies"
+        lines = ["student,period,course" + (",weight" if with_column else "")]
+        for number in range(students):
+            rows = []
+            kind = draw.randrange(kinds)
+            missing = [draw.random() < unknown for _ in range(periods)]
+            missing[draw.randrange(periods)] = False  # everybody is seen at least once
+            for period in range(1, periods + 1):
+                if missing[period - 1]:
+                    continue
+                taken = [c for c in range(courses) if draw.random() < (0.6 if (c + period) % kinds == kind else 0.12)]
+                rows += [(period, f"C{c:02d}") for c in taken] or [(period, "")]
+            weight = student_weight(number)
+            names = [f"s{number:04d}{chr(97 + i)}" for i in range(weight if weights == "copies" else 1)]
+            for student in names:
+                for period, course in rows:
+                    lines.append(f"{student},{period},{course}" + (f",{weight}" if with_column else ""))
+        return self.write(name, "\n".join(lines) + "\n")
+
+
+def student_weight(number):
+    return 2 if number % 3 == 0 else 1
+
+
+def close(a, b, relative=1e-9):
+    return abs(a - b) <= relative * max(1, abs(a), abs(b))

@@ -1,0 +1,124 @@
+"""Training can be stopped at any moment and resumed to the same bytes.
+
+By default Ctrl-C; with --kill also SIGKILL at 50 moments drawn from a fixed seed (slow).
+"""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from program import ProgramTest
+
+# Enough work that a kill falls into every part of it: k-means, E step, M step, proposals, writing of checkpoint and model.
+CASES = {
+    "nb": ("--model", "nb", "--states", 6, "--iterations", 60, "--validation", 0.2),
+    "tan": ("--model", "tan", "--states", 4, "--iterations", 25),
+    "cmm": ("--model", "cmm", "--emission", "tree", "--states", 4, "--iterations", 25),
+}
+
+
+class Resume(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.write_students(students=1500, courses=25, kinds=4)
+        self.run_program("prepare", "t.csv", "--min-takers", 1, "--out", "t.cohort", "--quiet")
+
+    def arguments(self, case, out="m.desirepath", every=0):
+        return ("fit", "t.cohort", *CASES[case], "--tolerance", 0, "--restarts", 2, "--checkpoint", "c", "--checkpoint-every", every,
+                "--resume", "--out", out, "--quiet")
+
+    def uninterrupted(self, case):
+        begin = time.monotonic()
+        self.run_program(*self.arguments(case, out="whole.desirepath"), "--force")
+        self.assertFalse(self.path("c").exists())
+        return time.monotonic() - begin, self.read("whole.desirepath")
+
+    def interrupted(self, case, wait):
+        """Starts or resumes, interrupts after a while; whether that stopped it."""
+        # --checkpoint-every is far off: what is there, the interruption wrote.
+        process = self.start(*self.arguments(case, every=1e6))
+        time.sleep(wait)
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        if process.returncode == 0:
+            return False
+        self.assertLess(time.monotonic() - sent, 2)
+        self.assertEqual(out, "")
+        self.assertIn(process.returncode, (130, -signal.SIGINT), err)  # the signal itself while the cohort is read
+        if process.returncode == 130 and "--resume" in err:
+            kept = self.run_program("inspect", "c", "--json").json
+            self.assertEqual(kept["kind"], "checkpoint")
+            self.assertLessEqual({"restart", "iteration", "holds"}, set(kept))
+            self.assertFalse(self.path("m.desirepath").exists())
+        return process.returncode == 130
+
+    def test_interrupt(self):
+        draw = random.Random(7)
+        for case in CASES:
+            with self.subTest(case=case):
+                seconds, whole = self.uninterrupted(case)
+                stops = 0
+                while stops < 3:  # a busy machine may let a run end before the signal comes
+                    while not self.path("m.desirepath").exists():
+                        stops += self.interrupted(case, 0.02 + draw.random() * seconds / 2)
+                        self.assertLess(stops, 300)
+                    self.assertEqual(self.read("m.desirepath"), whole)
+                    self.assertFalse(self.path("c").exists())
+                    self.path("m.desirepath").unlink()
+
+    def test_a_checkpoint_belongs_to_one_fit(self):
+        def endless(**changes):
+            arguments = list(self.arguments("tan"))
+            for name, value in {"iterations": 10**8, **changes}.items():
+                arguments[arguments.index(f"--{name}") + 1] = value
+            return arguments
+
+        process = self.start(*endless())
+        while process.poll() is None and not self.path("c").exists():
+            time.sleep(0.005)
+        process.kill()
+        process.communicate()
+        self.assertIn("other options", self.run_program(*endless(states=7), code=2).err)
+        self.write_students("o.csv", students=50)
+        self.assertIn("other data", self.run_program("fit", "o.csv", *endless()[2:], code=2).err)
+        self.assertIn("c: ", self.run_program("score", "c", "t.csv", code=3).err)  # no model
+        whole = self.read("c")
+        for data in (whole[:-1], whole[:100], b""):
+            self.path("c").write_bytes(data)
+            self.run_program(*endless(), code=3)
+
+
+class Kill(Resume):
+    def test_kill_at_random_moments(self):
+        draw = random.Random(50)
+        kills, round_number = 0, 0
+        while kills < 50:
+            case = list(CASES)[round_number % len(CASES)]
+            round_number += 1
+            seconds, whole = self.uninterrupted(case)
+            while not self.path("m.desirepath").exists():
+                process = self.start(*self.arguments(case))
+                try:
+                    process.communicate(timeout=draw.random() * seconds / 3)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.communicate()
+                    kills += 1
+                else:
+                    self.assertEqual(process.returncode, 0)
+            if self.path("c").exists():  # killed between writing the model and removing the checkpoint
+                self.path("c").unlink()
+            self.assertEqual(self.read("m.desirepath"), whole, case)
+            self.path("m.desirepath").unlink()
+        print(f"{kills} kills in {round_number} fits")
+
+
+if __name__ == "__main__":
+    if "--kill" in sys.argv:
+        sys.argv.remove("--kill")
+        unittest.main(defaultTest="Kill.test_kill_at_random_moments")
+    unittest.main(defaultTest="Resume")

@@ -1,0 +1,198 @@
+"""`score`, `states` and `inspect`: what a model says of students, and what its file says of itself."""
+
+import json
+import math
+import unittest
+
+from program import ProgramTest, close
+
+CMM = ("--model", "cmm", "--emission", "bernoulli")
+
+
+class Score(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.write_students()
+
+    def test_json_and_csv_agree(self):
+        self.fit("--model", "tan", "--states", 2)
+        done = self.run_program("score", "m.desirepath", "t.csv", "--json").json
+        self.assertEqual(done["schema"], "desirepath/score/1")
+        self.assertLessEqual({"students", "mean_log_likelihood", "standard_error", "likelihood_kind"}, set(done))
+        self.assertEqual((done["students"], done["likelihood_kind"]), (160, "mass"))
+        table = self.run_program("score", "m.desirepath", "t.csv", "--csv")
+        self.assertTrue(table.header.startswith("student,log_likelihood,percentile"))
+        values = [float(row["log_likelihood"]) for row in table.rows]
+        mean = sum(values) / 160
+        self.assertTrue(close(done["mean_log_likelihood"], mean))
+        self.assertTrue(close(done["standard_error"], math.sqrt(sum((v - mean) ** 2 for v in values) / 159 / 160)))
+        for row, value in zip(table.rows, values):
+            self.assertTrue(close(float(row["percentile"]), 100 * sum(v <= value for v in values) / 160))
+        self.assertLessEqual(max(values), 0)
+        self.assertIn("160 students", self.run_program("score", "m.desirepath", "t.csv").out)
+
+    def test_threads_do_not_change_a_byte(self):
+        self.fit("--model", "tan", "--states", 3, "--iterations", 5)
+        for verb in (("score", "m.desirepath", "t.csv", "--csv"), ("states", "m.desirepath", "t.csv", "--csv")):
+            outputs = [self.run_program(*verb, "--threads", threads).out for threads in (1, 2, 3, 7)]
+            self.assertEqual(outputs, [outputs[0]] * 4)
+
+    def test_a_probability_of_zero_is_null_with_the_reason(self):
+        self.write("t.csv", "student,period,course\na,1,X\nb,1,X\nc,1,Y\nd,1,\n")
+        self.fit("--model", "nb", "--states", 1, "--pseudocount", 0)
+        self.write("new.csv", "student,period,course\np,1,X\nq,1,\n")
+        self.assertEqual(self.run_program("score", "m.desirepath", "new.csv", "--json").json["impossible_students"], 0)
+        self.write("t.csv", "student,period,course\na,1,X\nb,1,X\n")
+        self.fit("--model", "nb", "--states", 1, "--pseudocount", 0)
+        done = self.run_program("score", "m.desirepath", "new.csv", "--json")
+        self.assertIsNone(done.json["mean_log_likelihood"])
+        self.assertEqual(done.json["mean_of_possible_students"], 0)
+        self.assertEqual(done.json["impossible_students"], 1)
+        self.assertIn("probability 0", done.json["reason"])
+        table = self.run_program("score", "m.desirepath", "new.csv", "--csv")
+        self.assertEqual([row["log_likelihood"] for row in table.rows], ["0", ""])
+        self.assertIn("1 student is impossible", table.err)
+        self.assertIn("of those that are possible", self.run_program("score", "m.desirepath", "new.csv").out)
+
+    def test_names_the_model_does_not_know(self):
+        self.fit("--model", "nb", "--states", 2)
+        self.write("new.csv", "student,period,course\np,1,C02\np,1,C0Z\n")
+        error = self.run_program("score", "m.desirepath", "new.csv", code=3).err
+        self.assertIn("C0Z", error)
+        self.assertIn("did you mean", error)
+        done = self.run_program("score", "m.desirepath", "new.csv", "--ignore-unseen", "--json")
+        self.assertIn("1 enrollment in 1 course the model does not know", done.err)
+        self.write("new.csv", "student,period,course\np,4,C02\n")
+        self.assertIn("'4'", self.run_program("score", "m.desirepath", "new.csv", code=3).err)
+
+    def test_an_unknown_period_is_not_one_without_courses(self):
+        for model in (("--model", "nb"), CMM):
+            self.fit(*model, "--states", 2)
+            values = {}
+            for name, rows in (("unknown", "p,1,C01\np,1,C03\n"), ("nothing", "p,1,C01\np,1,C03\np,2,\np,3,\n")):
+                self.write("new.csv", "student,period,course\n" + rows)
+                values[name] = self.run_program("score", "m.desirepath", "new.csv", "--json").json["mean_log_likelihood"]
+            self.assertGreater(values["unknown"], values["nothing"])
+
+    def test_leave_one_out(self):
+        self.fit(*CMM, "--states", 3)
+        done = self.run_program("score", "m.desirepath", "t.csv", "--leave-one-out", "--json").json
+        self.assertIn("one EM step towards the optimum", done["leave_one_out"])
+        self.assertLess(done["mean_log_likelihood"], done["mean_with_student"])
+        table = self.run_program("score", "m.desirepath", "t.csv", "--leave-one-out", "--csv")
+        self.assertEqual(table.header, "student,log_likelihood,percentile,with_student")
+        mean = sum(float(row["log_likelihood"]) for row in table.rows) / 160
+        self.assertTrue(close(mean, done["mean_log_likelihood"]))
+        self.assertIn("one EM step", self.run_program("score", "m.desirepath", "t.csv", "--leave-one-out").out)
+        self.assertIn("tree", self.run_program("score", "--help").out)
+        self.write_students("o.csv", seed=3)
+        self.assertIn("another cohort", self.run_program("score", "m.desirepath", "o.csv", "--leave-one-out", code=2).err)
+        self.fit("--model", "tan", "--states", 2)
+        self.assertIn("'tree'", self.run_program("score", "m.desirepath", "t.csv", "--leave-one-out", code=2).err)
+
+    def test_weights_count_in_the_mean(self):
+        self.write("t.csv", "student,period,course,weight\na,1,X,2\nb,1,Y,1\nc,1,Z,0\n")
+        self.write("copies.csv", "student,period,course\na,1,X\na2,1,X\nb,1,Y\n")
+        self.fit("--model", "nb", "--states", 1)
+        weighted = self.run_program("score", "m.desirepath", "t.csv", "--weights", "weight", "--json").json
+        copies = self.run_program("score", "m.desirepath", "copies.csv", "--json").json
+        for field in ("mean_log_likelihood", "standard_error"):
+            self.assertTrue(close(weighted[field], copies[field]))
+
+    def test_kinds_of_likelihood(self):
+        self.fit("--model", "nb", "--states", 2)
+        self.assertIn("mass", self.run_program("score", "m.desirepath", "t.csv", "--likelihood", "density", code=2).err)
+
+
+class States(ProgramTest):
+    def test_states_of_students(self):
+        self.write_students()
+        for model, periods in ((("--model", "nb"), ["all"]), (CMM, ["1", "2", "3"])):
+            self.fit(*model, "--states", 3)
+            table = self.run_program("states", "m.desirepath", "t.csv", "--csv")
+            self.assertEqual(table.header, "student,period,state,probability")
+            self.assertEqual(len(table.rows), 160 * len(periods) * 3)
+            self.assertEqual({row["state"] for row in table.rows}, {"0", "1", "2"})
+            self.assertEqual({row["period"] for row in table.rows}, set(periods))
+            sums = {}
+            for row in table.rows:
+                key = (row["student"], row["period"])
+                sums[key] = sums.get(key, 0) + float(row["probability"])
+            self.assertTrue(all(close(total, 1) for total in sums.values()))
+
+    def test_what_states_stand_for(self):
+        self.write_students()
+        self.fit(*CMM, "--states", 2)
+        done = self.run_program("states", "m.desirepath", "--courses-shown", 4, "--json").json
+        self.assertEqual(done["schema"], "desirepath/states/1")
+        self.assertEqual([(entry["period"], entry["state"]) for entry in done["states"]],
+                         [(period, state) for period in "123" for state in (0, 1)])
+        for period in range(3):
+            self.assertTrue(close(sum(entry["share"] for entry in done["states"][2 * period:2 * period + 2]), 1))
+        for entry in done["states"]:
+            probabilities = [course["probability"] for course in entry["likely"]]
+            self.assertEqual(len(probabilities), 4)
+            self.assertEqual(probabilities, sorted(probabilities, reverse=True))
+            lifts = [course["lift"] for course in entry["marking"]]
+            self.assertEqual(lifts, sorted(lifts, reverse=True))
+        for matrix in done["transitions"]:
+            self.assertTrue(all(close(sum(row), 1) for row in matrix))
+        self.assertIn("period 1, state 0", self.run_program("states", "m.desirepath").out)
+        self.assertEqual(self.run_program("states", "m.desirepath", "--csv").header, "period,state,share,most taken,marked by")
+
+    def test_the_largest_state_comes_first(self):
+        self.write_students(kinds=3)
+        fit = self.fit("--model", "nb", "--states", 3).json
+        self.assertEqual(fit["states"], 3)
+        shares = [entry["share"] for entry in self.run_program("states", "m.desirepath", "--json").json["states"]]
+        self.assertEqual(shares, sorted(shares, reverse=True))
+
+    def test_having_left_is_a_state(self):
+        self.write_students(unknown=0.3)
+        self.run_program("prepare", "t.csv", "--absent", "left", "--min-takers", 1, "--out", "t.cohort", "--quiet")
+        self.fit(*CMM, "--states", 2, cohort="t.cohort")
+        table = self.run_program("states", "m.desirepath", "t.cohort", "--csv")
+        self.assertEqual({row["state"] for row in table.rows}, {"0", "1", "left"})
+        gone = [float(row["probability"]) for row in table.rows if row["state"] == "left" and row["period"] == "1"]
+        self.assertEqual(set(gone), {0.0})
+        self.assertIn("left", [entry["state"] for entry in self.run_program("states", "m.desirepath", "--json").json["states"]])
+
+
+class Inspect(ProgramTest):
+    def test_model(self):
+        self.write_students()
+        fit = self.fit("--model", "tan", "--states", 2).json
+        done = self.run_program("inspect", "m.desirepath", "--json").json
+        self.assertEqual((done["kind"], done["model"], done["states"], done["courses"]), ("model", "tan", 2, 10))
+        self.assertEqual(done["periods"], ["1", "2", "3"])
+        self.assertEqual(done["parameters"], fit["parameters"])
+        self.assertEqual(done["likelihood_kinds"], ["mass"])
+        self.assertEqual(done["training"]["result"]["trace"], fit["trace"])
+        self.assertIn("kind: model", self.run_program("inspect", "m.desirepath").out)
+
+    def test_damaged_files_are_refused(self):
+        self.write_students(students=30)
+        self.fit("--model", "nb", "--states", 2)
+        whole = self.read("m.desirepath")
+        for name, data in (("cut", whole[:len(whole) // 2]), ("flipped", whole[:-9] + bytes([whole[-9] ^ 64]) + whole[-8:]), ("empty", b"")):
+            with self.subTest(name=name):
+                self.path("d.desirepath").write_bytes(data)
+                for arguments in (("inspect", "d.desirepath"), ("score", "d.desirepath", "t.csv"), ("states", "d.desirepath"),
+                                  ("fit", "t.csv", "--model", "nb", "--states", 2, "--warm", "d.desirepath", "--out", "n.desirepath")):
+                    self.assertIn("d.desirepath", self.run_program(*arguments, code=3).err)
+        self.run_program("inspect", "none.desirepath", code=6)
+        self.run_program("score", "t.csv", "t.csv", code=3)  # no model
+
+
+class Help(ProgramTest):
+    def test_every_verb_has_two_examples(self):
+        for verb in ("fit", "select", "score", "states", "inspect"):
+            text = self.run_program(verb, "--help").out
+            examples = text[text.index("Examples:"):]
+            self.assertGreaterEqual(examples.count(f"desirepath {verb} "), 2)
+            for option in ("--json", "--seed", "--threads", "--quiet"):
+                self.assertIn(option, text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,106 @@
+#include <cmath>
+
+#include "support/example_cohorts.h"
+#include "support/support.h"
+
+#include "desirepath/core/error.h"
+#include "desirepath/emissions/bernoulli.h"
+#include "desirepath/evaluation/held_out.h"
+#include "desirepath/evaluation/inference_accuracy.h"
+#include "desirepath/evaluation/sample_error.h"
+#include "desirepath/models/hidden_chain.h"
+
+namespace desirepath {
+namespace {
+
+/// Three periods, two courses; rows of bits by student, "-" for a period of absence.
+Cohort cohort_of(const std::vector<std::vector<std::string>>& students) {
+  CohortParts parts;
+  parts.schema = test::small_schema(2, 3);
+  BinaryMatrixBuilder enrollments(6);
+  for (std::size_t s = 0; s < students.size(); ++s) {
+    parts.students.push_back("s" + std::to_string(s));
+    for (Id t = 0; t < 3; ++t) {
+      const std::string& row = students[s][static_cast<std::size_t>(t)];
+      parts.status.push_back(row == "-" ? 0 : 1);
+      for (Id c = 0; c < 2; ++c) {
+        if (row != "-" && row[static_cast<std::size_t>(c)] == '1') enrollments.add(t * 2 + c);
+      }
+      enrollments.finish_row();
+    }
+  }
+  parts.enrollments = std::move(enrollments).build();
+  return Cohort(std::move(parts));
+}
+
+/// Two kinds of students who take everything with a probability of their own in each period.
+HiddenChain two_kinds() {
+  ChainParameters parameters;
+  parameters.prior.initial = Vector::Constant(2, 0.5);
+  RowMatrix p(6, 2);
+  p << 0.9, 0.2, 0.9, 0.2, 0.8, 0.1, 0.6, 0.3, 0.7, 0.4, 0.5, 0.5;
+  parameters.emissions.push_back(std::make_unique<BernoulliEmission>(p));
+  return {{"nb", "bernoulli", TimeStructure::one_step, test::small_schema(2, 3)}, std::move(parameters)};
+}
+
+TEST(SampleError, SharesCountWhoIsThere) {
+  const EnrollmentShares shares = enrollment_shares(cohort_of({{"10", "-", "01"}, {"11", "10", "00"}}));
+  EXPECT_EQ(shares.course, (Vector(2) << 1, 1).finished());
+  EXPECT_EQ(shares.bit, (Vector(6) << 1, 0.5, 1, 0, 0, 0.5).finished());
+  const EnrollmentShares other = enrollment_shares(cohort_of({{"00", "01", "01"}}));
+  const SampleError error = squared_distance(shares, other);
+  EXPECT_DOUBLE_EQ(error.by_course, 1);  // (1 - 0)^2 + (1 - 1)^2
+  EXPECT_DOUBLE_EQ(error.by_bit, 1 + 0.25 + 1 + 1 + 0.25);
+}
+
+TEST(SampleError, SamplesHaveTheModelsShares) {
+  const HiddenChain model = two_kinds();
+  const Cohort like = cohort_of({{"00", "00", "00"}, {"00", "-", "00"}});
+  const EnrollmentShares shares = model_shares(model, like, 20000, RandomStream(3), Compute(2));
+  const double expected[] = {0.55, 0.55, 0.45, 0.45, 0.55, 0.5};
+  for (Index bit = 0; bit < 6; ++bit)
+    EXPECT_NEAR(shares.bit[bit], expected[bit], 5 * 0.5 / std::sqrt(20000)) << bit;
+}
+
+TEST(InferenceAccuracy, CountsAnswersAndNats) {
+  const HiddenChain model = two_kinds();
+  const Cohort training = cohort_of({{"11", "11", "11"}, {"11", "10", "00"}, {"00", "00", "00"}});
+  const Cohort asked = cohort_of({{"11", "10", "11"}, {"00", "01", "00"}, {"11", "-", "11"}});
+  const InferenceScore score = infer_period(model, training, asked, {}, Compute(1));
+  EXPECT_EQ(score.students, 2);  // the third was not there
+  // Posterior of the first kind given periods 1 and 3, then the shares of period 2.
+  double loss = 0;
+  int right = 0;
+  const struct {
+    double first, second;  // likelihoods of the known bits
+    bool taken[2];
+  } students[] = {{0.9 * 0.9 * 0.7 * 0.5, 0.2 * 0.2 * 0.4 * 0.5, {true, false}},
+                  {0.1 * 0.1 * 0.3 * 0.5, 0.8 * 0.8 * 0.6 * 0.5, {false, true}}};
+  for (const auto& student : students) {
+    const double kind = student.first / (student.first + student.second);
+    const double p[2] = {kind * 0.8 + (1 - kind) * 0.1, kind * 0.6 + (1 - kind) * 0.3};
+    for (int c = 0; c < 2; ++c) {
+      loss -= std::log(student.taken[c] ? p[c] : 1 - p[c]);
+      right += (p[c] > 0.5) == student.taken[c] ? 1 : 0;
+    }
+  }
+  EXPECT_NEAR(score.cross_entropy, loss / 2, 1e-12);
+  EXPECT_DOUBLE_EQ(score.accuracy, right / 4.0);
+  // Training shares of period 2: 2/3 and 1/3, so the frequent answers are yes and no.
+  EXPECT_DOUBLE_EQ(score.most_frequent, 2 / 4.0);
+  EXPECT_NEAR(score.marginal_entropy, -(2 * std::log(2.0 / 3) + 2 * std::log(1.0 / 3)) / 2, 1e-12);
+  EXPECT_THROW(infer_period(model, training, asked, {.period = 2}, Compute(1)), OptionError);
+}
+
+TEST(HeldOut, MeanAndItsError) {
+  const HiddenChain model = two_kinds();
+  const EvidenceBatch evidence = EvidenceBatch::of(cohort_of({{"11", "11", "11"}, {"00", "-", "00"}}));
+  const HeldOutScore score = score_students(model, evidence, LikelihoodKind::mass, Compute(1));
+  const double a = std::log(0.5 * 0.9 * 0.9 * 0.8 * 0.6 * 0.7 * 0.5 + 0.5 * 0.2 * 0.2 * 0.1 * 0.3 * 0.4 * 0.5);
+  const double b = std::log(0.5 * 0.1 * 0.1 * 0.3 * 0.5 + 0.5 * 0.8 * 0.8 * 0.6 * 0.5);
+  EXPECT_NEAR(score.mean(), (a + b) / 2, 1e-12);
+  EXPECT_NEAR(score.standard_error_of_mean, std::abs(a - b) / 2, 1e-12);  // two students: |a-b|/sqrt(2)/sqrt(2)
+}
+
+}  // namespace
+}  // namespace desirepath

@@ -1,0 +1,73 @@
+#include "desirepath/ingest/student_selection.h"
+
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "support/support.h"
+
+#include "desirepath/core/error.h"
+#include "desirepath/ingest/prepare.h"
+
+namespace desirepath {
+namespace {
+
+using Names = std::vector<std::string>;
+
+class StudentSelectionTest : public testing::Test {
+ protected:
+  static Cohort cohort() {
+    const test::TemporaryFolder folder;
+    std::ofstream(folder / "t.csv") << "student,term,course,major,score\n"
+                                       "ann,Fall 2010,A,Biology,9\nann,Fall 2011,B,Biology,9\n"
+                                       "bob,Fall 2011,A,Physics,10\n"
+                                       "cid,Fall 2010,A,,x7\ncid,Fall 2010,B,,x7\ncid,Fall 2012,A,,x7\n";
+    TableOptions options;
+    options.min_takers = 1;
+    return prepare_cohort({(folder / "t.csv").string()}, options, {}).cohort;
+  }
+  static Names selected(const std::string& condition) { return select_students(cohort(), condition).students(); }
+  static std::string refusal(const std::string& condition) {
+    return test::message_of<OptionError>([&] { select_students(cohort(), condition); });
+  }
+};
+
+TEST_F(StudentSelectionTest, ByAttributesAndFacts) {
+  EXPECT_EQ(selected("major = 'Biology'"), (Names{"ann"}));
+  EXPECT_EQ(selected("major IS NULL"), (Names{"cid"}));
+  EXPECT_EQ(selected("major <> 'Biology'"), (Names{"bob"}));  // not known is not true
+  EXPECT_EQ(selected("entry = 2010"), (Names{"ann", "cid"}));
+  EXPECT_EQ(selected("entry BETWEEN 2011 AND 2012 OR enrollments >= 3"), (Names{"bob", "cid"}));
+  EXPECT_EQ(selected("periods = 2"), (Names{"ann", "cid"}));
+  EXPECT_EQ(selected("first_period = 1 AND last_period = 3"), (Names{"cid"}));
+  EXPECT_EQ(selected("student IN ('ann', 'bob')"), (Names{"ann", "bob"}));
+}
+
+TEST_F(StudentSelectionTest, CoursesAndPeriodsStayAndTheConditionIsRecorded) {
+  const Cohort whole = cohort(), part = select_students(whole, "major = 'Physics'");
+  EXPECT_EQ(part.schema().course_count(), whole.schema().course_count());
+  EXPECT_EQ(part.schema().period_count(), whole.schema().period_count());
+  EXPECT_NE(part.fingerprint(), whole.fingerprint());
+  const auto selections = nlohmann::json::parse(part.provenance())["selected"];
+  ASSERT_EQ(selections.size(), 1U);
+  EXPECT_EQ(selections[0]["where"], "major = 'Physics'");
+  EXPECT_EQ(selections[0]["students_before"], 3);
+  EXPECT_EQ(selections[0]["students"], 1);
+  const auto stage = nlohmann::json::parse(part.provenance())["stages"].back();
+  EXPECT_EQ(stage["rows"], 1);
+  EXPECT_EQ(stage["students"], 1);
+  EXPECT_EQ(stage["courses"], 1);
+}
+
+TEST_F(StudentSelectionTest, FaultsAreNamed) {
+  EXPECT_EQ(refusal("majr = 'Biology'"), "--where: no column 'majr' (did you mean 'major'?)");
+  EXPECT_EQ(refusal("score > 8"),  // one student's score is no number
+            "--where: not an SQL expression over the columns there are ('text' takes single quotes, a \"column name\" "
+            "double ones)");
+  EXPECT_EQ(test::message_of<InputError>([] { select_students(cohort(), "entry > 2020"); }),
+            "--where selects none of the 3 students; 'desirepath inspect' names the attributes");
+  EXPECT_THROW(selected("EXISTS (SELECT * FROM read_text('/etc/passwd'))"), OptionError);
+}
+
+}  // namespace
+}  // namespace desirepath

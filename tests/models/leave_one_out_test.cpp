@@ -1,0 +1,120 @@
+#include <cmath>
+
+#include "support/example_cohorts.h"
+#include "support/support.h"
+
+#include "desirepath/core/error.h"
+#include "desirepath/models/fit.h"
+
+namespace desirepath {
+namespace {
+
+FitOptions options_for(const std::string& choice) {
+  FitOptions options;
+  options.choice = parse_model_choice(choice);
+  options.states = 3;
+  options.restarts = 1;
+  options.em.max_iterations = 15;
+  options.em.tolerance = 0;
+  return options;
+}
+
+/// log p of student s after one EM step from the model on the students in `others`.
+double by_retraining(const Cohort& cohort, const FitResult& fit, FitOptions options, std::int64_t s,
+                     const std::vector<std::int64_t>& others) {
+  options.start = StartKind::model;
+  options.warm = fit.model.get();
+  options.em.max_iterations = 1;
+  const FitResult without = fit_model(cohort.select(others), options, Compute(1), {});
+  const std::vector<std::int64_t> alone = {s};
+  return without.model->log_likelihood(EvidenceBatch::of(cohort.select(alone)), LikelihoodKind::mass, Compute(1))
+      .value(0, 0);
+}
+
+std::vector<std::int64_t> all_but(std::int64_t s, std::int64_t count) {
+  std::vector<std::int64_t> others;
+  for (std::int64_t other = 0; other < count; ++other) {
+    if (other != s) others.push_back(other);
+  }
+  return others;
+}
+
+struct LeftOutCase {
+  std::string choice;
+  double unknown, left;
+};
+
+class LeaveOneOut : public testing::TestWithParam<LeftOutCase> {};
+
+TEST_P(LeaveOneOut, IsTheMStepWithoutTheStudent) {
+  const LeftOutCase& param = GetParam();
+  const Cohort cohort = test::random_cohort(
+      {.students = 40, .courses = 5, .periods = 3, .taken = 0.3, .unknown = param.unknown, .left = param.left},
+      RandomStream(71));
+  for (const double pseudocount : {0.3, 0.01}) {
+    FitOptions options = options_for(param.choice);
+    options.pseudocount = pseudocount;
+    options.state_pseudocount = 0.2;
+    if (options.choice.model->structure == TimeStructure::per_period)
+      options.transitions = {{"1", 0, 2, 0, 1}, {"2", 1, 1, 0.3, 2}};
+    const FitResult fit = fit_model(cohort, options, Compute(2), {});
+    const Vector scores = leave_one_out(*fit.model, fit.training_json(options, cohort), cohort, Compute(2));
+    for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+      const double expected = by_retraining(cohort, fit, options, s, all_but(s, cohort.student_count()));
+      EXPECT_NEAR(scores[s], expected, 1e-10 * (1 + std::abs(expected))) << param.choice << ", student " << s;
+    }
+    EXPECT_LT(scores.sum(), fit.log_likelihood);  // a model that has not seen a student expects it less
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, LeaveOneOut,
+                         testing::Values(LeftOutCase{"nb", 0, 0}, LeftOutCase{"nb", 0.2, 0},
+                                         LeftOutCase{"nb", 0.1, 0.2}, LeftOutCase{"hmm+bernoulli", 0.2, 0},
+                                         LeftOutCase{"hmm+bernoulli", 0.1, 0.2}, LeftOutCase{"cmm+bernoulli", 0, 0},
+                                         LeftOutCase{"cmm+bernoulli", 0.2, 0}, LeftOutCase{"cmm+bernoulli", 0.1, 0.2}));
+
+TEST(LeaveOneOutWeights, AStudentOfWeightTwoLosesOne) {
+  const Cohort once = test::random_cohort({.students = 30, .courses = 5, .periods = 2}, RandomStream(72));
+  CohortParts weighted = once.parts();
+  Attribute weight{"weight", {"1", "2"}, {}};
+  std::vector<std::int64_t> doubled;
+  for (std::int64_t s = 0; s < 30; ++s) {
+    weight.codes.push_back(s % 4 == 0 ? 1 : 0);
+    doubled.push_back(s);
+    if (s % 4 == 0) doubled.push_back(s);
+  }
+  weighted.attributes = {weight};
+  CohortParts repeated = once.select(doubled).parts();
+  for (std::size_t s = 0; s < repeated.students.size(); ++s)
+    repeated.students[s] += "-" + std::to_string(s);
+  const Cohort with_weights(weighted), with_copies(repeated);
+  for (const char* choice : {"nb", "cmm+bernoulli"}) {
+    FitOptions options = options_for(choice), with = options;
+    with.weights = "weight";
+    const FitResult a = fit_model(with_weights, with, Compute(1), {}),
+                    b = fit_model(with_copies, options, Compute(1), {});
+    const Vector one = leave_one_out(*a.model, a.training_json(with, with_weights), with_weights, Compute(1)),
+                 two = leave_one_out(*b.model, b.training_json(options, with_copies), with_copies, Compute(1));
+    for (std::size_t i = 0; i < doubled.size(); ++i)
+      EXPECT_NEAR(two[static_cast<Index>(i)], one[doubled[i]], 1e-7) << choice;
+  }
+}
+
+TEST(LeaveOneOutRefusals, SayWhy) {
+  const Cohort cohort = test::random_cohort({.students = 30}, RandomStream(73)),
+               other = test::random_cohort({.students = 31}, RandomStream(73));
+  const auto refusal = [&](const FitOptions& options, const Cohort& scored) {
+    const FitResult fit = fit_model(cohort, options, Compute(1), {});
+    return test::message_of<OptionError>(
+        [&] { leave_one_out(*fit.model, fit.training_json(options, cohort), scored, Compute(1)); });
+  };
+  EXPECT_EQ(refusal(options_for("tan"), cohort), "leave-one-out: there is none for the emission 'tree'");
+  EXPECT_EQ(refusal(options_for("nb"), other), "leave-one-out: the model was trained on another cohort than this one");
+  FitOptions validated = options_for("nb");
+  validated.validation_share = 0.3;
+  EXPECT_EQ(refusal(validated, cohort),
+            "leave-one-out: the model was trained on a share of the students (--validation); train on all");
+}
+
+}  // namespace
+}  // namespace desirepath
