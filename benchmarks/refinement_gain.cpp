@@ -19,7 +19,7 @@ struct HeldOut {
 
 HeldOut score(const HiddenChain& model, const Cohort& cohort, const Compute& compute) {
   const EvidenceBatch evidence = EvidenceBatch::of(cohort);
-  return {orthant_log_likelihoods(model.parameters(), ChainEvidence(evidence, model.layout()), compute),
+  return {model.log_likelihood(evidence, LikelihoodKind::mass, compute).value.col(0),
           model.log_likelihood(evidence, LikelihoodKind::density, compute).value.mean()};
 }
 

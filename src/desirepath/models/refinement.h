@@ -52,15 +52,11 @@ struct RefinementReport {
 };
 
 /// Moves the problem's parameters to the best round, by the orthant likelihood of the students held out, if that is
-/// better than what it started from by more than its standard error; else leaves them as they are. Throws OptionError
+/// better than what it started from by two standard errors; else leaves them as they are. Throws OptionError
 /// for emissions other than Gaussian ones with a whole covariance.
 RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvidence& training,
                                            const ChainEvidence& held_out, const PolicyGradientOptions& options,
                                            const RandomStream& stream, const Compute& compute,
                                            const ProgressSink& progress);
-
-/// log P of every student, orthant probabilities by few factors fitted to each state's correlations.
-Vector orthant_log_likelihoods(const ChainParameters& parameters, const ChainEvidence& evidence,
-                               const Compute& compute);
 
 }  // namespace desirepath::inline models
