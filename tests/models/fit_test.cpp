@@ -234,7 +234,7 @@ TEST(Fit, WeightTwoIsTheRowTwice) {
   CohortParts repeated = once.select(doubled).parts();
   for (std::size_t s = 0; s < repeated.students.size(); ++s)
     repeated.students[s] += "-" + std::to_string(s);
-  for (const char* choice : {"nb", "tan", "hmm", "cmm+tree", "cmm+probit"}) {
+  for (const char* choice : {"nb", "tan", "hmm", "cmm+tree", "gmm", "cmm", "cmm+probit"}) {
     FitOptions options = options_for(choice, 2);
     options.start = StartKind::labels;
     const Cohort with_weights(weighted), with_copies(repeated);
@@ -428,7 +428,7 @@ TEST(Fit, CheckpointsContinueToTheSameBits) {
   const test::TemporaryFolder folder;
   const Cohort cohort =
       test::random_cohort({.students = 400, .courses = 8, .periods = 3, .unknown = 0.2}, RandomStream(61));
-  for (const char* choice : {"nb", "tan", "cmm+bernoulli", "cmm+tree", "cmm+probit"}) {
+  for (const char* choice : {"nb", "tan", "cmm+bernoulli", "cmm+tree", "gmm", "cmm", "cmm+probit"}) {
     FitOptions options = options_for(choice, 4);
     options.restarts = 3;
     options.em.max_iterations = 12;

@@ -65,7 +65,8 @@ ThresholdedStates thresholded_states(const GaussianParameters& parameters, const
   return result;
 }
 
-RowScores mass_scores(const ThresholdedStates& thresholded, const StepRows& rows, const Compute& compute) {
+RowScores mass_scores(const ThresholdedStates& thresholded, const StepRows& rows, const Compute& compute,
+                      MassPrecision precision) {
   const auto states = static_cast<Index>(thresholded.states.size());
   RowScores scores;
   scores.log_likelihood.resize(rows.row_count(), states);
@@ -87,6 +88,7 @@ RowScores mass_scores(const ThresholdedStates& thresholded, const StepRows& rows
     const double plain = ep.solve(signs(row)).log_probability;
     scores.log_likelihood(row, k) = std::min(0.0, plain + ep.correction());
   });
+  if (precision == MassPrecision::quick) return scores;
   const RowMatrix approximate = scores.log_likelihood;
   std::vector<FactorSampler> samplers;
   for (const ThresholdedFactors& factors : thresholded.states)

@@ -672,7 +672,7 @@ FitEstimate estimate_fit(const Cohort& cohort, const FitOptions& options, const 
 
 nlohmann::ordered_json FitResult::to_json() const {
   nlohmann::ordered_json json;
-  json["model"] = model->name();
+  json["model"] = model->identity().model;
   json["emission"] = model->identity().emission;
   json["states"] = model->parameters().emitting_states();
   json["students"] = students;

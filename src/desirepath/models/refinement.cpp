@@ -10,7 +10,6 @@
 #include "desirepath/emissions/gaussian_mass.h"
 #include "desirepath/emissions/latent_parameters.h"
 #include "desirepath/learning/adam.h"
-#include "desirepath/probability/factor_ep.h"
 
 namespace desirepath::inline models {
 
@@ -41,13 +40,14 @@ void PolicyGradientOptions::validate() const {
 
 nlohmann::ordered_json RefinementReport::to_json() const {
   nlohmann::ordered_json json = {{"refine", name_of(refinement)},
-                                 {"reward", name_of(reward)},
                                  {"held_out_students", students},
                                  {"likelihood_kind", name_of(LikelihoodKind::mass)},
                                  {"trace", trace},
                                  {"kept_round", kept_round},
                                  {"gain", gain},
                                  {"standard_error", standard_error}};
+  if (refinement != Refinement::policy_gradient) return json;
+  json["reward"] = name_of(reward);
   json["signal"] = nlohmann::ordered_json::array();
   for (const RewardSignal& row : signal)
     json["signal"].push_back({{"courses", row.courses}, {"weight", row.weight}, {"rewarded", row.rewarded}});
@@ -56,9 +56,7 @@ nlohmann::ordered_json RefinementReport::to_json() const {
 
 namespace {
 
-constexpr double scoring_tolerance = 1e-2;
 constexpr double errors_above = 2;  // standard errors that a gain must have: the best of several rounds flatters itself
-constexpr std::int64_t rows_a_block = 128;
 // Of the gradient per student: less is mostly noise, of which Adam's scaling would make full steps.
 constexpr double noise_floor = 1e-3;
 constexpr double small_share = 1e-3;       // of a row's weight: states with less learn nothing from it
@@ -70,26 +68,6 @@ const GaussianParameters& whole_gaussian(const Emission& emission) {
     throw OptionError("--refine policy-gradient needs --emission gaussian with --covariance full or tied");
   }
   return gaussian->parameters();
-}
-
-/// log P of rows by states, by expectation propagation alone: good to some 0.002 nats at a tenth of the cost of
-/// Emission::score, which has the last word.
-RowScores quick_mass(const Emission& emission, const StepRows& rows, const Compute& compute) {
-  const ThresholdedStates thresholded = thresholded_states(whole_gaussian(emission), compute);
-  const auto states = std::ssize(thresholded.states);
-  RowScores scores;
-  scores.log_likelihood.resize(rows.row_count(), states);
-  const std::int64_t blocks = (rows.row_count() + rows_a_block - 1) / rows_a_block;
-  compute.for_each(blocks * states, [&](std::int64_t task) {
-    const Index k = task / blocks;
-    FactorEp ep(thresholded.states[static_cast<std::size_t>(k)], scoring_tolerance);
-    const std::int64_t first = task % blocks * rows_a_block, end = std::min(first + rows_a_block, rows.row_count());
-    for (std::int64_t row = first; row < end; ++row) {
-      const double plain = ep.solve({rows.taken(row), rows.unknown(rows.pattern_of(row)).bits}).log_probability;
-      scores.log_likelihood(row, k) = std::min(0.0, plain + ep.correction());
-    }
-  });
-  return scores;
 }
 
 /// log P of every student.
@@ -107,10 +85,12 @@ Vector student_log_likelihoods(const ChainParameters& parameters, const ChainEvi
   return result;
 }
 
+/// By expectation propagation alone; the emission's own score has the last word.
 double quick_mean(const ChainParameters& parameters, const ChainEvidence& evidence, const Compute& compute) {
   std::vector<RowScores> scores;
   for (std::size_t p = 0; p < evidence.pools.size(); ++p)
-    scores.push_back(quick_mass(*parameters.emissions[p], evidence.pools[p].rows, compute));
+    scores.push_back(mass_scores(thresholded_states(whole_gaussian(*parameters.emissions[p]), compute),
+                                 evidence.pools[p].rows, compute, MassPrecision::quick));
   return student_log_likelihoods(parameters, evidence, scores, compute).mean();
 }
 

@@ -82,7 +82,9 @@ class Runner:
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 120}
         command = [self.program, *words]
         if under == "nobody" and os.geteuid() == 0:  # root may read and write everything
-            command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
+            copy = self.copy_for_anyone()
+            command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy, *words]
+            options["env"] = {**os.environ, "LD_LIBRARY_PATH": str(pathlib.Path(copy).parent)}
         elif under == "full-disk" and self.may_mount:
             mount = 'mount -t tmpfs -o size=8k,mode=777 small out/small && exec "$@"'
             command = ["unshare", "--mount", "sh", "-c", mount, "sh", *command]
@@ -92,6 +94,16 @@ class Runner:
             with open("/dev/full", "wb") as full:
                 return subprocess.run(command, **{**options, "stdout": full})
         return subprocess.run(command, **options)
+
+    def copy_for_anyone(self):
+        """The program and its own library where any user may read them: the build folder may lie in a closed home."""
+        folder = pathlib.Path("program").resolve()
+        if not folder.exists():
+            folder.mkdir(mode=0o755)
+            needs = subprocess.run(["ldd", self.program], capture_output=True, text=True, check=True).stdout
+            for path in [self.program, *re.findall(r"=> (\S*libduckdb\S*)", needs)]:
+                shutil.copy(path, folder)
+        return str(folder / pathlib.Path(self.program).name)
 
     def expect(self, case, condition, what):
         if not condition:
@@ -146,7 +158,10 @@ class Runner:
         before = {path: path.stat() for path in self.out.rglob("*")}
         exit_code = int(case["exit"])
         result = self.start(shlex.split(case["command"]), case["under"])
-        stdout, stderr = self.check(case["case"], result, exit_code, case["message"])
+        message = case["message"]
+        if case["under"] == "full-disk" and not self.may_mount:
+            message = message.replace("No space left on device", "File too large")
+        stdout, stderr = self.check(case["case"], result, exit_code, message)
         self.check_counts(case["case"], case["rows"], stdout + stderr if "--json" not in case["command"] else stdout)
         if exit_code != 0:
             left = [str(path) for path in self.out.rglob("*") if path not in before and path.name != "rejects.csv"]
