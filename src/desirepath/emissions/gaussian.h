@@ -47,6 +47,7 @@ struct ThresholdedStates;
 class GaussianEmission : public Emission {
  public:
   static constexpr std::string_view family_name = "gaussian";
+  static constexpr std::int64_t most_sampled_rows = 10'000;
   explicit GaussianEmission(GaussianParameters parameters);
   ~GaussianEmission() override;
   static std::unique_ptr<GaussianEmission> load(const ArchiveReader& archive, const std::string& prefix);
