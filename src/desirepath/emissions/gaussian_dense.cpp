@@ -221,6 +221,7 @@ class DenseGiven : public GivenPattern {
       deviation_ = deviation;
       return;
     }
+    if (unknown.bits.empty()) return;
     deviation_.resize(mean_.rows(), mean_.cols());
     const Compute compute(1);
     for (Index g = 0; g < groups; ++g) {

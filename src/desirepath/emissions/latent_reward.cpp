@@ -68,15 +68,18 @@ void RewardSampler::draw(int samples, RandomStream stream) {
     for (double& value : uniforms.reshaped())
       value = stream.uniform_open();
   }
-  Matrix y = root_.triangularView<Eigen::Lower>() * noise;
-  y.colwise() += Vector(latent_.mean(taken_));
+  Matrix y = noise;
+  if (taken_count > 0) {
+    y = root_.triangularView<Eigen::Lower>() * noise;
+    y.colwise() += Vector(latent_.mean(taken_));
+  }
   evaluate(y, uniforms);
 }
 
 void RewardSampler::evaluate(const Matrix& y, const Matrix& uniforms) {
   const Index samples = y.cols();
   whitened_ = y.colwise() - Vector(latent_.mean(taken_));
-  root_.triangularView<Eigen::Lower>().solveInPlace(whitened_);
+  if (y.rows() > 0) root_.triangularView<Eigen::Lower>().solveInPlace(whitened_);
   log_rewards_.resize(samples);
   for (Index s = 0; s < samples; ++s) {
     const auto above = static_cast<double>((y.col(s).array() > 0).count());
