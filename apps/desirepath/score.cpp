@@ -64,7 +64,8 @@ void add_score(Program& program) {
     const Compute compute(console.thread_count(), console.interrupt_flag());
     const std::vector<double> weights =
         options->weights.empty() ? std::vector<double>() : student_weights(cohort, options->weights);
-    const HeldOutScore with_student = score_students(*stored.model, EvidenceBatch::of(cohort), kind, compute, weights);
+    const EvidenceBatch evidence = EvidenceBatch::of(cohort);
+    const HeldOutScore with_student = score_students(*stored.model, evidence, kind, compute, weights);
     HeldOutScore score = with_student;
     const std::string left_out = "one EM step towards the optimum without the student";
     if (options->leave_one_out) {
@@ -72,7 +73,7 @@ void add_score(Program& program) {
       if (chain == nullptr) throw OptionError("--leave-one-out: the model has no hidden states");
       score = summarize_scores({leave_one_out(*chain, stored.training, cohort, compute), {}}, kind, weights);
     }
-    const std::string note = stored.model->likelihood_note(EvidenceBatch::of(cohort), kind, compute);
+    const std::string note = stored.model->likelihood_note(evidence, kind, compute);
     if (!note.empty()) console.say(note);
     if (score.impossible > 0) {
       console.warn(concat(counted(score.impossible, "student is", "students are"),

@@ -130,22 +130,25 @@ void BernoulliEmission::save(ArchiveWriter& archive, const std::string& prefix) 
               {probability_.rows(), probability_.cols()});
 }
 
+RowMatrix weights_by_pattern(const StepRows& rows, const RowMatrix& responsibilities, const Compute& compute) {
+  const Index states = responsibilities.cols(), patterns = rows.pattern_count();
+  const Vector sums = compute.sum_over(rows.row_count(), patterns * states, [&](Range range, Vector& sum) {
+    for (std::int64_t row = range.first; row < range.last; ++row)
+      sum.segment(rows.pattern_of(row) * states, states) += responsibilities.row(row).transpose();
+  });
+  return Eigen::Map<const RowMatrix>(sums.data(), patterns, states);
+}
+
 BitCounts count_bits(const StepRows& rows, const RowMatrix& responsibilities, const Compute& compute) {
   const Index bits = rows.bit_count(), states = responsibilities.cols();
   // Weight of each pattern; what a pattern knows, it knows of all bits it does not list.
   const Index patterns = rows.pattern_count();
-  const Vector weights = compute.sum_over(rows.row_count(), patterns * states, [&](Range range, Vector& sums) {
-    for (std::int64_t row = range.first; row < range.last; ++row) {
-      sums.segment(rows.pattern_of(row) * states, states) += responsibilities.row(row).transpose();
-    }
-  });
-  Eigen::RowVectorXd total = Eigen::RowVectorXd::Zero(states);
-  for (Index p = 0; p < patterns; ++p)
-    total += weights.segment(p * states, states).transpose();
+  const RowMatrix weights = weights_by_pattern(rows, responsibilities, compute);
+  const Eigen::RowVectorXd total = weights.colwise().sum();
   BitCounts counts{RowMatrix::Zero(bits, states), total.replicate(bits, 1)};
   for (Index p = 1; p < patterns; ++p) {
     for (const Id bit : rows.unknown(static_cast<Id>(p)).bits)
-      counts.known.row(bit) -= weights.segment(p * states, states).transpose();
+      counts.known.row(bit) -= weights.row(p);
   }
   counts.known = counts.known.cwiseMax(0);  // rounding of the subtraction
   if (fits_a_block(bits * states)) {

@@ -51,6 +51,9 @@ class BernoulliLearner : public EmissionLearner {
   double pseudocount_;
 };
 
+/// Expected weight of the rows of each pattern: patterns by states.
+RowMatrix weights_by_pattern(const StepRows& rows, const RowMatrix& responsibilities, const Compute& compute);
+
 /// Expected weight of each bit over the rows that know it: taken and known, bits by states.
 struct BitCounts {
   RowMatrix taken;

@@ -64,6 +64,8 @@ class Emission {
   virtual std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const = 0;
   /// The same without shortcuts, where given() takes any: slower, perhaps sampled.
   virtual std::unique_ptr<GivenPattern> given_exactly(const UnknownBits& unknown) const { return given(unknown); }
+  /// Whether likelihood_note() has anything to say: it may cost a pass over the students.
+  virtual bool approximates(LikelihoodKind) const { return false; }
   /// What a reader of these likelihoods should know of their making; empty: nothing.
   virtual std::string likelihood_note(const StepRows&, LikelihoodKind, const Compute&) const { return {}; }
   /// p(bit = 1 | state) with nothing known: bits by states.

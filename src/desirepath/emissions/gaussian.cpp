@@ -136,7 +136,7 @@ void GaussianEmission::save(ArchiveWriter& archive, const std::string& prefix) c
 }
 
 Matrix GaussianEmission::covariance(Id state) const {
-  if (parameters_.is_dense()) return covariances_of({parameters_.factor_of(state)}, Compute(1)).front();
+  if (parameters_.is_dense()) return covariance_of(parameters_.factor_of(state));
   const RowMatrix& loading = parameters_.loading[static_cast<std::size_t>(state)];
   Matrix result = loading * loading.transpose();
   result.diagonal() += parameters_.noise.col(state);
@@ -184,7 +184,7 @@ std::unique_ptr<GivenPattern> GaussianEmission::given_exactly(const UnknownBits&
 }
 
 std::string GaussianEmission::likelihood_note(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const {
-  if (kind != LikelihoodKind::mass || !parameters_.is_dense()) return {};
+  if (!approximates(kind)) return {};
   const std::int64_t count = bit_count() <= 600 ? 16 : 4;
   const MassCheck check = check_mass(*this, rows, count, compute);
   if (check.rows == 0) return {};

@@ -68,6 +68,9 @@ class GaussianEmission : public Emission {
   RowScores score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   std::unique_ptr<GivenPattern> given_exactly(const UnknownBits& unknown) const override;
+  bool approximates(LikelihoodKind kind) const override {
+    return kind == LikelihoodKind::mass && parameters_.is_dense();
+  }
   std::string likelihood_note(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
   RowMatrix bit_probabilities() const override;
   std::int64_t parameter_count() const override;

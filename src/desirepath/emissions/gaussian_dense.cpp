@@ -124,12 +124,14 @@ DenseConditional condition(const Matrix& covariance, const UnknownBits& unknown)
   return result;
 }
 
+Matrix covariance_of(const Matrix& cholesky) {
+  return cholesky.triangularView<Eigen::Lower>() * Matrix(cholesky.triangularView<Eigen::Lower>()).transpose();
+}
+
 std::vector<Matrix> covariances_of(const std::vector<Matrix>& cholesky, const Compute& compute) {
   std::vector<Matrix> covariances(cholesky.size());
   compute.for_each(static_cast<std::int64_t>(cholesky.size()), [&](std::int64_t g) {
-    const Matrix& factor = cholesky[static_cast<std::size_t>(g)];
-    covariances[static_cast<std::size_t>(g)] =
-        factor.triangularView<Eigen::Lower>() * Matrix(factor.triangularView<Eigen::Lower>()).transpose();
+    covariances[static_cast<std::size_t>(g)] = covariance_of(cholesky[static_cast<std::size_t>(g)]);
   });
   return covariances;
 }
@@ -223,9 +225,8 @@ class DenseGiven : public GivenPattern {
     }
     if (unknown.bits.empty()) return;
     deviation_.resize(mean_.rows(), mean_.cols());
-    const Compute compute(1);
     for (Index g = 0; g < groups; ++g) {
-      const Matrix covariance = covariances_of({parameters.cholesky[static_cast<std::size_t>(g)]}, compute).front();
+      const Matrix covariance = covariance_of(parameters.cholesky[static_cast<std::size_t>(g)]);
       DenseConditional conditional = condition(covariance, unknown);
       for (Index k = 0; k < mean_.cols(); ++k) {
         if (!parameters.is_tied() && k != g) continue;

@@ -36,6 +36,7 @@ struct DenseConditional {
 DenseConditional condition(const Matrix& covariance, const UnknownBits& unknown);
 
 /// From lower factors: whole covariances, and lower triangles of precisions.
+Matrix covariance_of(const Matrix& cholesky);
 std::vector<Matrix> covariances_of(const std::vector<Matrix>& cholesky, const Compute& compute);
 std::vector<Matrix> precisions_of(const std::vector<Matrix>& cholesky, const Compute& compute);
 

@@ -27,13 +27,6 @@ struct Moments {
   Vector weight;               // by states
 };
 
-Vector weights_of(const RowMatrix& responsibilities, Range range, const Compute& compute) {
-  return compute.sum_over(range.size(), responsibilities.cols(), [&](Range part, Vector& sum) {
-    for (std::int64_t row = range.first + part.first; row < range.first + part.last; ++row)
-      sum += responsibilities.row(row).transpose();
-  });
-}
-
 /// Adds what rows of a pattern are expected to hold in the bits they do not know (models.md, section 2). `gain` without
 /// entries: the unknown are independent of the known.
 void add_unknown(Moments& moments, std::size_t group, const std::vector<Index>& states, const DenseConditional& split,
@@ -103,7 +96,8 @@ Moments expected_moments(const StepRows& rows, const RowMatrix& responsibilities
   Moments moments;
   moments.second = pair_moments(rows, complete, lanes, compute);
   moments.first = first_moments(complete, moments.second);
-  moments.weight = weights_of(responsibilities, complete, compute);
+  const RowMatrix weights = weights_by_pattern(rows, responsibilities, compute);
+  moments.weight = weights.row(0).transpose();
   if (rows.all_known()) return moments;
 
   // At the start the unknown are taken to be independent, with the shares of those who know them.
@@ -121,7 +115,7 @@ Moments expected_moments(const StepRows& rows, const RowMatrix& responsibilities
     if (range.size() == 0) continue;
     const std::vector<Matrix> second = pair_moments(rows, range, lanes, compute);
     const RowMatrix first = first_moments(range, second);
-    const Vector weight = weights_of(responsibilities, range, compute);
+    const Vector weight = weights.row(pattern).transpose();
     moments.first += first;
     moments.weight += weight;
     compute.for_each(static_cast<std::int64_t>(groups), [&](std::int64_t number) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "desirepath/emissions/gaussian_dense.h"
+#include "desirepath/emissions/thresholded_rows.h"
 #include "desirepath/probability/factor_ep.h"
 #include "desirepath/probability/factor_fit.h"
 #include "desirepath/probability/factor_sampler.h"
@@ -14,12 +15,10 @@ namespace desirepath::inline emissions {
 
 namespace {
 
-constexpr std::int64_t rows_a_block = 128;
 /// States this many nats below a row's best have no part in its probability: their values need no sampling.
 constexpr double near_best = 8;
 /// What expectation propagation with its correction is off by, at most, on all but extreme problems.
 constexpr double ep_error = 0.01;
-constexpr double ep_tolerance = 1e-2;
 
 Matrix correlation_of(const Matrix& covariance) {
   const Vector inverse = covariance.diagonal().cwiseSqrt().cwiseInverse();
@@ -37,7 +36,7 @@ ThresholdedStates thresholded_states(const GaussianParameters& parameters, const
   Vector residual = Vector::Zero(states);
   std::optional<FactorFit> tied;
   const auto fit = [&](Index state) {
-    const Matrix covariance = covariances_of({parameters.factor_of(state)}, Compute(1)).front();
+    const Matrix covariance = covariance_of(parameters.factor_of(state));
     return fit_factors(correlation_of(covariance), std::clamp<Index>(bits / 2, 1, factors));
   };
   if (parameters.is_tied()) tied = fit(0);
@@ -69,35 +68,24 @@ RowScores mass_scores(const ThresholdedStates& thresholded, const StepRows& rows
                       MassPrecision precision) {
   const auto states = static_cast<Index>(thresholded.states.size());
   RowScores scores;
-  scores.log_likelihood.resize(rows.row_count(), states);
+  scores.log_likelihood = scores_by_ep(thresholded.states, rows, compute);
   scores.standard_error = RowMatrix::Constant(rows.row_count(), states, ep_error);
-  const std::int64_t blocks = (rows.row_count() + rows_a_block - 1) / rows_a_block;
-  const auto signs = [&](std::int64_t row) {
-    return KnownSigns{rows.taken(row), rows.unknown(rows.pattern_of(row)).bits};
-  };
-  const auto for_rows = [&](const std::function<void(Index, FactorEp&, std::int64_t)>& body) {
-    compute.for_each(blocks * states, [&](std::int64_t task) {
-      const Index k = task / blocks;
-      FactorEp ep(thresholded.states[static_cast<std::size_t>(k)], ep_tolerance);
-      const std::int64_t first = task % blocks * rows_a_block, end = std::min(first + rows_a_block, rows.row_count());
-      for (std::int64_t row = first; row < end; ++row)
-        body(k, ep, row);
-    });
-  };
-  for_rows([&](Index k, FactorEp& ep, std::int64_t row) {
-    const double plain = ep.solve(signs(row)).log_probability;
-    scores.log_likelihood(row, k) = std::min(0.0, plain + ep.correction());
-  });
   if (precision == MassPrecision::quick) return scores;
   const RowMatrix approximate = scores.log_likelihood;
   std::vector<FactorSampler> samplers;
   for (const ThresholdedFactors& factors : thresholded.states)
     samplers.emplace_back(factors, FactorSamplerOptions{.points = 32}, RandomStream(0).child("mass"));
-  for_rows([&](Index k, FactorEp& ep, std::int64_t row) {
-    if (approximate(row, k) < approximate.row(row).maxCoeff() - near_best) return;
-    const FactorEstimate found = samplers[static_cast<std::size_t>(k)].estimate(signs(row), ep.solve(signs(row)));
-    scores.log_likelihood(row, k) = std::min(0.0, found.log_probability);
-    scores.standard_error(row, k) = std::max(found.standard_error, found.log_probability);
+  compute.for_blocks(rows.row_count(), 128, [&](Range range) {
+    for (Index k = 0; k < states; ++k) {
+      FactorEp ep(thresholded.states[static_cast<std::size_t>(k)], score_tolerance);
+      for (std::int64_t row = range.first; row < range.last; ++row) {
+        if (approximate(row, k) < approximate.row(row).maxCoeff() - near_best) continue;
+        const KnownSigns signs = signs_of(rows, row);
+        const FactorEstimate found = samplers[static_cast<std::size_t>(k)].estimate(signs, ep.solve(signs));
+        scores.log_likelihood(row, k) = std::min(0.0, found.log_probability);
+        scores.standard_error(row, k) = std::max(found.standard_error, found.log_probability);
+      }
+    }
   });
   return scores;
 }
@@ -138,20 +126,13 @@ class ThresholdedGiven : public GivenPattern {
   }
 
   void complete(std::span<const Id> taken, Id state, RandomStream& stream, std::vector<Id>& result) const override {
-    result.assign(taken.begin(), taken.end());
-    const FactorSample sample = sample_factors(taken, state);
-    const Vector weights = sample.log_weights.array().exp();
-    const auto chosen = static_cast<Index>(
-        stream.categorical(std::span<const double>(weights.data(), static_cast<std::size_t>(weights.size()))));
-    for (const Id bit : unknown_.bits) {
-      if (stream.bernoulli(shares_of(bit, state, sample.points.row(chosen))[0])) result.push_back(bit);
-    }
-    std::ranges::sort(result);
+    complete_at_sample(thresholded_.states[static_cast<std::size_t>(state)], sample_factors(taken, state), taken,
+                       unknown_, stream, result);
   }
 
  private:
   FactorSample sample_factors(std::span<const Id> taken, Index state) const {
-    FactorEp ep(thresholded_.states[static_cast<std::size_t>(state)], ep_tolerance);
+    FactorEp ep(thresholded_.states[static_cast<std::size_t>(state)], score_tolerance);
     const KnownSigns signs{taken, unknown_.bits};
     return samplers_[static_cast<std::size_t>(state)].sample(signs, ep.solve(signs));
   }
@@ -189,7 +170,7 @@ MassCheck check_mass(const GaussianEmission& emission, const StepRows& rows, std
     Index best = 0;
     double fitted = -infinity;
     for (Index k = 0; k < emission.state_count(); ++k) {
-      FactorEp ep(thresholded.states[static_cast<std::size_t>(k)], ep_tolerance);
+      FactorEp ep(thresholded.states[static_cast<std::size_t>(k)], score_tolerance);
       const double plain = ep.solve({rows.taken(row), {}}).log_probability, value = plain + ep.correction();
       if (value <= fitted) continue;
       fitted = value;

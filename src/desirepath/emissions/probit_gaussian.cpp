@@ -6,17 +6,16 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/emissions/probit.h"
+#include "desirepath/emissions/thresholded_rows.h"
 #include "desirepath/probability/factor_ep.h"
-#include "desirepath/probability/factor_sampler.h"
 #include "desirepath/probability/normal.h"
 
 namespace desirepath::inline emissions {
 
 namespace {
 
-constexpr std::int64_t rows_a_task = 128;
-/// On the posterior in its own deviations; a log-probability is good to about the square.
-constexpr double score_tolerance = 1e-2, answer_tolerance = 1e-6;
+/// On the posterior in its own deviations.
+constexpr double answer_tolerance = 1e-6;
 /// Points a completion is drawn from: of these, by their weights, one.
 constexpr FactorSamplerOptions draw_options = {.points = 64, .scrambles = 2};
 
@@ -41,18 +40,7 @@ std::span<const LikelihoodKind> ProbitGaussianEmission::likelihood_kinds() const
 }
 
 RowScores ProbitGaussianEmission::score(const StepRows& rows, LikelihoodKind, const Compute& compute) const {
-  RowScores scores;
-  scores.log_likelihood.resize(rows.row_count(), state_count());
-  compute.for_blocks(rows.row_count(), rows_a_task, [&](Range range) {
-    for (Id k = 0; k < state_count(); ++k) {
-      FactorEp ep(states_[static_cast<std::size_t>(k)], score_tolerance);
-      for (std::int64_t row = range.first; row < range.last; ++row) {
-        const double plain = ep.solve({rows.taken(row), rows.unknown(rows.pattern_of(row)).bits}).log_probability;
-        scores.log_likelihood(row, k) = std::min(0.0, plain + ep.correction());
-      }
-    }
-  });
-  return scores;
+  return {scores_by_ep(states_, rows, compute), {}};
 }
 
 namespace {
@@ -86,16 +74,7 @@ class ProbitGaussianGiven : public GivenPattern {
     const KnownSigns signs{taken, unknown_.bits};
     const FactorSample sample =
         FactorSampler(factors, draw_options, stream.child("factors")).sample(signs, ep.solve(signs));
-    std::vector<double> weights;
-    for (const double log_weight : sample.log_weights)
-      weights.push_back(std::exp(log_weight));
-    const auto drawn = static_cast<Index>(stream.categorical(weights));
-    result.assign(taken.begin(), taken.end());
-    for (const Id bit : unknown_.bits) {
-      const double eta = factors.thresholds()[bit] + factors.slopes().row(bit).dot(sample.points.row(drawn));
-      if (stream.bernoulli(normal_cdf(eta))) result.push_back(bit);
-    }
-    std::ranges::sort(result);
+    complete_at_sample(factors, sample, taken, unknown_, stream, result);
   }
 
  private:

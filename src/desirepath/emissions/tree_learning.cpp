@@ -227,19 +227,6 @@ struct KnownTogether {
   }
 };
 
-Eigen::RowVectorXd pattern_weight(const Vector& weights, Index pattern, Index states) {
-  return weights.segment(pattern * states, states).transpose();
-}
-
-Vector weights_by_pattern(const StepRows& rows, const RowMatrix& responsibilities, const Compute& compute) {
-  const Index states = responsibilities.cols();
-  return compute.sum_over(rows.row_count(), rows.pattern_count() * states, [&](Range range, Vector& sums) {
-    for (std::int64_t row = range.first; row < range.last; ++row) {
-      sums.segment(rows.pattern_of(row) * states, states) += responsibilities.row(row).transpose();
-    }
-  });
-}
-
 /// Weights of all pairs i < j, packed.
 class PairWeights {
  public:
@@ -362,7 +349,7 @@ std::vector<DependencyTree> TreeLearner::best_trees(const StepRows& rows, const 
 
   const KnownTogether known(rows);
   const auto groups = static_cast<Index>(known.known.size());
-  const Vector weights = weights_by_pattern(rows, responsibilities, compute);
+  const RowMatrix weights = weights_by_pattern(rows, responsibilities, compute);
   // Weight of the rows that know both groups, and each bit's takers among the rows that know a group.
   std::vector<Eigen::RowVectorXd> both_known(static_cast<std::size_t>(groups * groups),
                                              Eigen::RowVectorXd::Zero(states));
@@ -371,7 +358,7 @@ std::vector<DependencyTree> TreeLearner::best_trees(const StepRows& rows, const 
       for (Id p = 0; p < rows.pattern_count(); ++p) {
         const auto pattern = static_cast<std::size_t>(p);
         if (known.known[static_cast<std::size_t>(g)][pattern] && known.known[static_cast<std::size_t>(h)][pattern]) {
-          both_known[static_cast<std::size_t>(g * groups + h)] += pattern_weight(weights, p, states);
+          both_known[static_cast<std::size_t>(g * groups + h)] += weights.row(p);
         }
       }
     }
@@ -466,10 +453,7 @@ std::vector<DependencyTree> TreeLearner::best_trees(const StepRows& rows, const 
 std::unique_ptr<Emission> TreeLearner::maximize(const StepRows& rows, const RowMatrix& responsibilities,
                                                 const Emission* previous, const Compute& compute) const {
   const Index states = responsibilities.cols();
-  const Vector weights = weights_by_pattern(rows, responsibilities, compute);
-  Eigen::RowVectorXd total = Eigen::RowVectorXd::Zero(states);
-  for (Index p = 0; p < rows.pattern_count(); ++p)
-    total += pattern_weight(weights, p, states);
+  const Eigen::RowVectorXd total = weights_by_pattern(rows, responsibilities, compute).colwise().sum();
 
   const bool shared = options_.shape == TreeShape::shared;
   const auto* before = dynamic_cast<const TreeEmission*>(previous);
@@ -513,10 +497,7 @@ std::unique_ptr<Emission> TreeLearner::propose(const StepRows& rows, const RowMa
   for (std::size_t g = 0; g < trees.size(); ++g)
     changed = changed || !(trees[g] == emission.groups()[g].tree());
   if (!changed) return nullptr;
-  const Vector weights = weights_by_pattern(rows, responsibilities, compute);
-  Eigen::RowVectorXd total = Eigen::RowVectorXd::Zero(responsibilities.cols());
-  for (Index p = 0; p < rows.pattern_count(); ++p)
-    total += pattern_weight(weights, p, responsibilities.cols());
+  const Eigen::RowVectorXd total = weights_by_pattern(rows, responsibilities, compute).colwise().sum();
   const RowMatrix margins = emission.bit_probabilities();
   std::vector<TreeGroup> groups;
   for (std::size_t g = 0; g < trees.size(); ++g) {

@@ -173,6 +173,7 @@ Estimates HiddenChain::log_likelihood(const EvidenceBatch& evidence, LikelihoodK
 std::string HiddenChain::likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind,
                                          const Compute& compute) const {
   check_evidence(evidence);
+  if (!parameters_.emissions.front()->approximates(kind)) return {};
   const ChainEvidence data(evidence, layout_);
   return parameters_.emissions.front()->likelihood_note(data.pools.front().rows, kind, compute);
 }
