@@ -61,7 +61,7 @@ double exact_error(const Model& model, const EnrollmentShares& truth, const Comp
   const Schema& schema = model.schema();
   const EvidenceBatch nobody(
       schema.period_count(), schema.course_count(), {"anyone"},
-      std::vector<PeriodKnowledge>(static_cast<std::size_t>(schema.period_count()), PeriodKnowledge::open),
+      std::vector<Presence>(static_cast<std::size_t>(schema.period_count()), Presence::unknown),
       BinaryMatrix(std::vector<std::int64_t>(static_cast<std::size_t>(schema.period_count()) + 1, 0), {},
                    schema.bit_count()),
       BinaryMatrix(std::vector<std::int64_t>(static_cast<std::size_t>(schema.period_count()) + 1, 0), {},

@@ -2,12 +2,14 @@
 
 #include <cmath>
 #include <iostream>
+#include <sstream>
 #include <thread>
 
 #include <nlohmann/json.hpp>
 #include <signal.h>
 #include <unistd.h>
 
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::app {
@@ -25,18 +27,30 @@ int Console::thread_count() const {
 }
 
 void Console::say(const std::string& line) const {
-  if (!quiet) std::cerr << line << '\n';
+  if (!quiet) std::cerr << render_settings(line, "--") << '\n';
 }
 
 void Console::warn(const std::string& line) const {
-  std::cerr << "desirepath: warning: " << line << '\n';
+  std::cerr << "desirepath: warning: " << render_settings(line, "--") << '\n';
 }
 
 void Console::print_json(const std::string& verb, nlohmann::ordered_json object) const {
   nlohmann::ordered_json whole;
   whole["schema"] = "desirepath/" + verb + "/1";
   whole.update(object);
-  std::cout << whole.dump(2) << '\n';
+  std::cout << render_settings(whole.dump(2), "--") << '\n';
+}
+
+void Console::show(const std::string& verb, const Answer& answer) const {
+  for (const std::string& warning : answer.warnings())
+    warn(warning);
+  for (const std::string& note : answer.notes())
+    say(note);
+  if (json) return print_json(verb, answer.to_json());
+  if (csv) return answer.print_csv(std::cout);
+  std::ostringstream text;
+  answer.print(text);
+  std::cout << render_settings(text.str(), "--");
 }
 
 ProgressSink Console::progress_sink() {

@@ -8,8 +8,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "desirepath/core/answer.h"
 #include "desirepath/core/progress.h"
-#include "desirepath/core/table.h"
 
 namespace desirepath::app {
 
@@ -27,6 +27,8 @@ struct Console {
   /// A line for people on stderr; nothing with --quiet.
   void say(const std::string& line) const;
   void warn(const std::string& line) const;
+  /// As the user asked for it: JSON, CSV or text on stdout; notes and warnings on stderr.
+  void show(const std::string& verb, const Answer& answer) const;
   /// One object with a `schema` field on stdout.
   void print_json(const std::string& verb, nlohmann::ordered_json object) const;
   /// A sink for the library; empty when nobody would see it.

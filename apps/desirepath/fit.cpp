@@ -6,11 +6,9 @@
 
 #include "fit_arguments.h"
 #include "program.h"
-#include "raw_table.h"
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
-#include "desirepath/models/model_file.h"
 
 namespace desirepath::app {
 
@@ -18,7 +16,7 @@ namespace {
 
 void print_fit(const FitResult& fit, std::ostream& out) {
   const double per_student = fit.log_likelihood / fit.student_weight;
-  out << fit.model->name() << " with " << counted(fit.model->parameters().emitting_states(), "state", "states") << ", "
+  out << fit.model->name() << " with " << counted(fit.states, "state", "states") << ", "
       << counted(fit.model->parameter_count(), "parameter", "parameters") << ", "
       << counted(fit.students, "student", "students") << '\n'
       << "log-likelihood (" << name_of(fit.kind) << ") " << fixed(fit.log_likelihood, 2) << ", "
@@ -35,6 +33,18 @@ void print_fit(const FitResult& fit, std::ostream& out) {
   }
 }
 
+void print_estimate(const FitEstimate& estimate, const Console& console) {
+  if (console.json) {
+    console.print_json("fit-estimate", {{"bytes", std::llround(estimate.bytes)},
+                                        {"seconds_per_iteration", estimate.seconds_per_iteration},
+                                        {"distinct_rows", estimate.distinct_rows}});
+    return;
+  }
+  std::cout << "memory about " << as_bytes_text(estimate.bytes) << "; an iteration roughly "
+            << as_duration(estimate.seconds_per_iteration) << " (" << with_separators(estimate.distinct_rows)
+            << " distinct rows)\n";
+}
+
 }  // namespace
 
 void add_fit(Program& program) {
@@ -45,14 +55,11 @@ void add_fit(Program& program) {
                     "desirepath fit enrollments.csv --model tan --states 6 --restarts 5 --out tan.desirepath --json"}});
   struct Options {
     std::string cohort, out;
-    Id states = 8;
     bool force = false, dry_run = false, require_convergence = false;
   };
   auto options = std::make_shared<Options>();
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->required();
   verb.app->add_option("--out", options->out, "model file to write");
-  verb.app->add_option("--states", options->states, "hidden states; 'desirepath select' helps to choose")
-      ->capture_default_str();
   verb.app->add_flag("--force", options->force, "replace a file that exists");
   verb.app->add_flag("--dry-run", options->dry_run, "say what memory and time training would take, and stop");
   verb.app->add_flag("--require-convergence", options->require_convergence,
@@ -64,29 +71,20 @@ void add_fit(Program& program) {
     const Overwrite overwrite = options->force ? Overwrite::allow : Overwrite::refuse;
     if (options->out.empty() && !options->dry_run) throw OptionError("--out MODEL is required");
     if (!options->out.empty()) check_target(options->out, overwrite);
+    const FitOptions fit_options = training->options(console);
     const Cohort cohort = open_cohort(options->cohort, *table, console);
-    FitOptions fit_options = training->to_options(console, cohort, *table);
-    fit_options.states = options->states;
     const Compute compute(console.thread_count(), console.interrupt_flag());
-    const FitEstimate estimate = estimate_fit(cohort, fit_options, compute);
-    if (options->dry_run) {
-      if (console.json) {
-        console.print_json("fit-estimate", {{"bytes", std::llround(estimate.bytes)},
-                                            {"seconds_per_iteration", estimate.seconds_per_iteration},
-                                            {"distinct_rows", estimate.distinct_rows}});
-      } else {
-        std::cout << "memory about " << as_bytes_text(estimate.bytes) << "; an iteration roughly "
-                  << as_duration(estimate.seconds_per_iteration) << " (" << with_separators(estimate.distinct_rows)
-                  << " distinct rows)\n";
-      }
-      return;
-    }
+    const TrainingContext context = training->context(console, compute, cohort, *table);
+    const TrainingTask task{cohort, fit_options, context};
+    const std::unique_ptr<Training> prepared = prepare_training(task);
+    const FitEstimate estimate = prepared->estimate();
+    if (options->dry_run) return print_estimate(estimate, console);
     console.say(concat("training needs about ", as_bytes_text(estimate.bytes), " of memory"));
-    const FitResult fit = fit_model(cohort, fit_options, compute, console.progress_sink());
+    const FitResult fit = prepared->run();
     console.end_progress();
-    save_model(*fit.model, fit.training_json(fit_options, cohort), options->out, overwrite);
+    save_model(*fit.model, training_record(task, fit), options->out, overwrite);
     std::error_code ignored;
-    if (!fit_options.checkpoint.empty()) std::filesystem::remove(fit_options.checkpoint, ignored);  // it has served
+    if (!context.checkpoint.empty()) std::filesystem::remove(context.checkpoint, ignored);  // it has served
     for (const std::string& warning : fit.warnings)
       console.warn(warning);
     if (console.json) {

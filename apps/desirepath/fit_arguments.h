@@ -10,24 +10,24 @@
 #include "console.h"
 #include "raw_table.h"
 
-#include "desirepath/models/fit.h"
+#include "desirepath/models/model_file.h"
+#include "desirepath/models/training.h"
 
 namespace desirepath::app {
 
 struct FitArguments {
-  std::string model = "cmm", emission, tree, covariance, calibrate, refine, reward, start = "kmeans", warm, match,
-              weights, transitions, validation, checkpoint;
-  std::optional<double> pseudocount, covariance_prior;
-  double ridge = 0, state_pseudocount = 0.1, tolerance = 1e-7, checkpoint_every = 30;
-  ProbitOptions probit;
-  int restarts = 3, iterations = 500;
+  std::string model = "cmm", emission, start, validation, warm, match, transitions, checkpoint;
+  double checkpoint_every = 30;
   bool resume = false;
+  SettingValues settings;
 
-  /// What the options stand for; files they name are read here and kept alive by the object.
-  FitOptions to_options(const Console& console, const Cohort& cohort, const RawTableArguments& table);
+  FitOptions options(const Console& console) const;
+  /// Files the arguments name are read here and kept alive by the object.
+  TrainingContext context(Console& console, const Compute& compute, const Cohort& cohort,
+                          const RawTableArguments& table);
 
  private:
-  std::unique_ptr<Model> warm_model_, match_model_;
+  StoredModel warm_model_, match_model_;
   std::optional<Cohort> validation_cohort_;
 };
 

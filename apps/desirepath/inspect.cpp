@@ -1,87 +1,13 @@
-#include <iostream>
-
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "program.h"
 
 #include "desirepath/core/archive.h"
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
-#include "desirepath/models/model_file.h"
-#include "desirepath/transcripts/cohort.h"
+#include "desirepath/queries/file_contents.h"
 
 namespace desirepath::app {
-
-namespace {
-
-nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
-  nlohmann::ordered_json json;
-  json["kind"] = archive.kind();
-  json["format_version"] = std::stoi(archive.metadata("format_version"));
-  json["program_version"] = archive.metadata("program_version");
-  json["bytes"] = archive.byte_count();
-  json["digest"] = archive.metadata("digest");
-  if (archive.kind() == "cohort") {
-    const Cohort cohort = Cohort::load(archive);
-    json["students"] = cohort.student_count();
-    json["courses"] = cohort.schema().course_count();
-    json["periods"] = cohort.schema().periods();
-    json["enrollments"] = cohort.enrollments().one_count();
-    json["calendar"] = cohort.has_calendar();
-    json["left"] = cohort.has_left_students();
-    json["attributes"] = nlohmann::ordered_json::array();
-    for (const Attribute& attribute : cohort.attributes()) {
-      json["attributes"].push_back({{"name", attribute.name}, {"values", attribute.values.size()}});
-    }
-    json["fingerprint"] = cohort.fingerprint();
-    json["made_by"] = nlohmann::ordered_json::parse(cohort.provenance(), nullptr, false);
-  }
-  if (archive.kind() == "model") {
-    const StoredModel stored = load_model(archive);
-    json["model"] = stored.model->name();
-    if (stored.model->hidden_states() != nullptr) json["states"] = stored.model->hidden_states()->state_count();
-    json["courses"] = stored.model->schema().course_count();
-    json["periods"] = stored.model->schema().periods();
-    json["parameters"] = stored.model->parameter_count();
-    const auto kinds = stored.model->likelihood_kinds();
-    json["likelihood_kinds"] = nlohmann::ordered_json::array();
-    for (const LikelihoodKind kind : kinds)
-      json["likelihood_kinds"].push_back(std::string(name_of(kind)));
-    json["training"] = nlohmann::ordered_json::parse(stored.training, nullptr, false);
-  }
-  if (archive.kind() == "checkpoint") {
-    const auto header = nlohmann::json::parse(archive.metadata("checkpoint"), nullptr, false);
-    const auto em = nlohmann::json::parse(archive.metadata("em"), nullptr, false);
-    json["restart"] = header.value("restart", 0) + 1;
-    json["finished_restarts"] = header.contains("finished") ? header["finished"].size() : 0;
-    json["iteration"] = em.value("iteration", 0);
-    json["holds"] = header.value("payload", "");
-  }
-  return json;
-}
-
-void print_nested(const nlohmann::ordered_json& json, const std::string& indent) {
-  for (const auto& [key, value] : json.items()) {
-    if (value.is_object()) {
-      std::cout << indent << key << ":\n";
-      print_nested(value, indent + "  ");
-    } else if (value.is_array() && !value.empty() && value.front().is_object()) {
-      std::cout << indent << key << ":\n";
-      for (const auto& element : value) {
-        std::string line;
-        for (const auto& [name, cell] : element.items()) {
-          line += concat(line.empty() ? "" : ", ", name, " ", cell.is_string() ? cell.get<std::string>() : cell.dump());
-        }
-        std::cout << indent << "  " << line << '\n';
-      }
-    } else {
-      std::cout << indent << key << ": " << (value.is_string() ? value.get<std::string>() : value.dump()) << '\n';
-    }
-  }
-}
-
-}  // namespace
 
 void add_inspect(Program& program) {
   Verb& verb = program.add({"inspect",
@@ -93,13 +19,7 @@ void add_inspect(Program& program) {
     if (std::filesystem::is_regular_file(*file) && !ArchiveReader::looks_like_archive(*file)) {
       throw InputError(concat(*file, ": not a file this program wrote; 'desirepath check' looks at tables"));
     }
-    const ArchiveReader archive = ArchiveReader::open(*file);
-    const auto json = describe_archive(archive);
-    if (verb.console->json) {
-      verb.console->print_json("inspect", json);
-    } else {
-      print_nested(json, "");
-    }
+    verb.console->show("inspect", FileContents(ArchiveReader::open(*file)));
   };
 }
 

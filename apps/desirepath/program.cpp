@@ -7,6 +7,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/nearest_name.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/core/version.h"
 
@@ -103,7 +104,7 @@ void Program::refuse_extras() const {
 }
 
 int Program::fail(const std::string& message, int code) const {
-  std::cerr << "desirepath: " << message << '\n';
+  std::cerr << "desirepath: " << render_settings(message, "--") << '\n';
   return code;
 }
 
@@ -136,7 +137,7 @@ int Program::run(int count, char** arguments) {
     return fail(concat(error.what(), "; see --help"), 2);
   } catch (const Error& error) {
     console_.end_progress();
-    return fail(error.what(), error.exit_code());
+    return fail(error.marked(), error.exit_code());
   } catch (const std::bad_alloc&) {
     console_.end_progress();
     return fail("not enough memory", 1);

@@ -53,8 +53,7 @@ void add_inspect(Program& program);
 void add_describe(Program& program);
 void add_fit(Program& program);
 void add_select(Program& program);
-void add_score(Program& program);
-void add_states(Program& program);
+void add_queries(Program& program);
 void add_orthant(Program& program);
 void add_split(Program& program);
 

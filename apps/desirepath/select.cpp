@@ -1,11 +1,7 @@
-#include <iostream>
-
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fit_arguments.h"
 #include "program.h"
-#include "raw_table.h"
 
 #include "desirepath/core/atomic_file.h"
 #include "desirepath/core/text.h"
@@ -38,42 +34,17 @@ void add_select(Program& program) {
     const Overwrite overwrite = options->force ? Overwrite::allow : Overwrite::refuse;
     if (!options->figure.empty()) check_target(options->figure, overwrite);
     const std::vector<Id> states = parse_state_range(options->states);
+    const FitOptions fit_options = training->options(console);
     const Cohort cohort = open_cohort(options->cohort, *table, console);
-    const FitOptions fit_options = training->to_options(console, cohort, *table);
     const Compute compute(console.thread_count(), console.interrupt_flag());
     const Selection selection =
-        select_states(cohort, fit_options, states, options->share, compute, console.progress_sink());
+        select_states(cohort, fit_options, states, options->share, training->context(console, compute, cohort, *table));
     console.end_progress();
-    for (const SelectionRow& row : selection.rows) {
-      if (row.impossible == 0) continue;
-      console.warn(concat("with ", row.states, " states ",
-                          counted(row.impossible, "held-out student is", "held-out students are"),
-                          " impossible (probability 0): no held-out likelihood; give --pseudocount above 0"));
-    }
-    const Figure figure = selection_figure(selection, training->model);
     if (!options->figure.empty()) {
-      write_text_file(options->figure, figure.svg, overwrite);
+      write_text_file(options->figure, selection_figure(selection).svg, overwrite);
       console.say(concat("wrote ", options->figure));
     }
-    if (console.csv) {
-      figure.table.print_csv(std::cout);
-    } else if (console.json) {
-      console.print_json("select",
-                         {{"model", training->model},
-                          {"likelihood_kind", std::string(name_of(selection.kind))},
-                          {"training_students", selection.training_students},
-                          {"validation_students", selection.validation_students},
-                          {"best",
-                           {{"bic", selection.best_bic},
-                            {"aic", selection.best_aic},
-                            {"icl", selection.best_icl},
-                            {"held_out", selection.best_held_out > 0 ? nlohmann::ordered_json(selection.best_held_out)
-                                                                     : nlohmann::ordered_json()}}},
-                          {"rows", figure.table.to_json()}});
-    } else {
-      figure.table.print_text(std::cout);
-      std::cout << '\n' << figure.finding << '\n';
-    }
+    console.show("select", selection);
   };
 }
 

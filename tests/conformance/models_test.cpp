@@ -17,29 +17,37 @@ namespace {
 using test::World;
 
 struct Case {
-  std::string model, emission;
+  std::string model;
+  const test::EmissionTruth* truth;
   bool left;
 };
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const CatalogEntry& entry : model_catalog()) {
-    for (const std::string_view family : emission_catalog()) {
-      if (family == "gaussian") continue;  // a density, no mass over worlds: gaussian_test.cpp
-      for (const bool left : {false, true}) {
-        cases.push_back({std::string(entry.name), std::string(family), left});
-        if (family == "tree") cases.push_back({std::string(entry.name), "tree-per-state", left});
-      }
+  for (const ModelEntry& entry : standard_catalog().models) {
+    if (!entry.structure) continue;
+    for (const test::EmissionTruth& truth : test::emission_truths()) {
+      for (const bool left : {false, true})
+        cases.push_back({entry.name, &truth, left});
     }
   }
   return cases;
+}
+
+TEST(ConformanceOfFamilies, EveryFamilyHasItsEnumeration) {
+  for (const EmissionFamily& family : standard_catalog().emissions) {
+    if (family.name == "gaussian") continue;  // a density, no mass over worlds: gaussian_test.cpp
+    EXPECT_NE(std::ranges::find(test::emission_truths(), family.name, &test::EmissionTruth::family),
+              test::emission_truths().end())
+        << family.name;
+  }
 }
 
 class Conformance : public testing::TestWithParam<Case> {
  protected:
   static constexpr Id courses = 3, periods = 3, states = 2;
   HiddenChain model(std::uint64_t seed) const {
-    return test::random_chain(GetParam().model, GetParam().emission, courses, periods, states, GetParam().left,
+    return test::random_chain(GetParam().model, *GetParam().truth, courses, periods, states, GetParam().left,
                               RandomStream(seed));
   }
   EvidenceBatch evidence(const HiddenChain& chain, std::int64_t students, std::uint64_t seed) const {
@@ -57,7 +65,7 @@ class Conformance : public testing::TestWithParam<Case> {
 TEST_P(Conformance, MassSumsToOneAndPartialEvidenceAgrees) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const HiddenChain chain = model(seed);
-    const std::vector<World> worlds = test::enumerate_worlds(chain);
+    const std::vector<World> worlds = test::enumerate_worlds(chain, *GetParam().truth);
     double total = 0;
     for (const World& world : worlds)
       total += world.probability;
@@ -76,7 +84,7 @@ TEST_P(Conformance, MassSumsToOneAndPartialEvidenceAgrees) {
 TEST_P(Conformance, MarginalsAgree) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const HiddenChain chain = model(seed);
-    const std::vector<World> worlds = test::enumerate_worlds(chain);
+    const std::vector<World> worlds = test::enumerate_worlds(chain, *GetParam().truth);
     const EvidenceBatch known = evidence(chain, 25, seed);
     std::vector<Id> asked;
     for (Id bit = 0; bit < chain.schema().bit_count(); ++bit)
@@ -114,7 +122,7 @@ TEST_P(Conformance, StatePosteriorsSumToOneAndPathsAreTheirBest) {
 // chance about once in ten thousand; the seed is fixed.
 TEST_P(Conformance, CompletionsFollowTheModel) {
   const HiddenChain chain = model(6);
-  const std::vector<World> worlds = test::enumerate_worlds(chain);
+  const std::vector<World> worlds = test::enumerate_worlds(chain, *GetParam().truth);
   const EvidenceBatch known = evidence(chain, 4, 6);
   constexpr int draws = 4000;
   std::vector<std::map<std::pair<std::vector<bool>, std::vector<bool>>, int>> counts(4);
@@ -124,8 +132,8 @@ TEST_P(Conformance, CompletionsFollowTheModel) {
     for (std::int64_t s = 0; s < 4; ++s) {
       std::vector<bool> bits(static_cast<std::size_t>(chain.schema().bit_count()), false), left;
       for (Id t = 0; t < periods; ++t) {
-        ASSERT_NE(completed.knowledge(s, t), PeriodKnowledge::open);
-        left.push_back(completed.knowledge(s, t) == PeriodKnowledge::left);
+        ASSERT_NE(completed.presence(s, t), Presence::unknown);
+        left.push_back(completed.presence(s, t) == Presence::left);
         for (const Id bit : completed.taken(s, t))
           bits[static_cast<std::size_t>(bit)] = true;
       }
@@ -197,7 +205,9 @@ TEST_P(Conformance, ThreadsDoNotChangeABit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalog, Conformance, testing::ValuesIn(all_cases()), [](const auto& the_case) {
-  std::string name = the_case.param.model + "_" + the_case.param.emission + (the_case.param.left ? "_left" : "");
+  const test::EmissionTruth& truth = *the_case.param.truth;
+  std::string name = the_case.param.model + "_" + truth.family + (truth.variant.empty() ? "" : "_" + truth.variant) +
+                     (the_case.param.left ? "_left" : "");
   std::ranges::replace(name, '-', '_');
   return name;
 });
@@ -205,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(Catalog, Conformance, testing::ValuesIn(all_cases()), [
 TEST(ConformanceOfStructures, AContextualMixtureIsAnHmmWithStatesForEveryPeriod) {
   const Id courses = 3, periods = 3, states = 2;
   const HiddenChain contextual =
-      test::random_chain("cmm", "bernoulli", courses, periods, states, false, RandomStream(3));
+      test::random_chain("cmm", test::emission_truths().front(), courses, periods, states, false, RandomStream(3));
   // Block transitions: state (t, k) goes to (t+1, k') only; states of the last period stay where they are.
   const Index all = periods * states;
   ChainParameters parameters;
@@ -224,7 +234,7 @@ TEST(ConformanceOfStructures, AContextualMixtureIsAnHmmWithStatesForEveryPeriod)
   }
   parameters.prior.transitions = {transition, transition};
   parameters.emissions.push_back(std::make_unique<BernoulliEmission>(probability));
-  const HiddenChain hidden_markov({"hmm", "bernoulli", TimeStructure::tied, contextual.schema()},
+  const HiddenChain hidden_markov({"hmm", "bernoulli", true, TimeStructure::tied, contextual.schema()},
                                   std::move(parameters));
   const EvidenceBatch known = test::random_evidence(contextual.schema(), 200, false, RandomStream(5));
   const Compute compute(2);
@@ -240,9 +250,9 @@ TEST(ConformanceOfStructures, ProbabilitiesOfZeroAndOneAreExact) {
   ChainParameters parameters;
   parameters.prior.initial = Vector::Constant(2, 0.5);
   parameters.emissions.push_back(std::make_unique<BernoulliEmission>(p));
-  const HiddenChain chain({"nb", "bernoulli", TimeStructure::one_step, test::small_schema(3, 1)},
+  const HiddenChain chain({"nb", "bernoulli", true, TimeStructure::one_step, test::small_schema(3, 1)},
                           std::move(parameters));
-  const std::vector<World> worlds = test::enumerate_worlds(chain);
+  const std::vector<World> worlds = test::enumerate_worlds(chain, test::emission_truths().front());
   const EvidenceBatch known = test::random_evidence(chain.schema(), 200, false, RandomStream(1));
   const RowMatrix found = chain.log_likelihood(known, LikelihoodKind::mass, Compute(1)).value;
   for (std::int64_t s = 0; s < 200; ++s) {

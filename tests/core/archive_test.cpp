@@ -60,7 +60,7 @@ TEST(Archive, RefusesATruncationAtEveryByte) {
   const std::vector<std::byte> whole = small_archive();
   for (std::size_t size = 0; size < whole.size(); ++size) {
     std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-    EXPECT_THROW(reopened(std::move(cut)), ModelFileError) << size;
+    EXPECT_THROW(reopened(std::move(cut)), ArchiveError) << size;
   }
 }
 
@@ -70,7 +70,7 @@ TEST(Archive, RefusesEveryFlippedBit) {
     for (int bit = 0; bit < 8; ++bit) {
       std::vector<std::byte> flipped = whole;
       flipped[at] ^= std::byte(1 << bit);
-      EXPECT_THROW(reopened(std::move(flipped)), ModelFileError) << at << "." << bit;
+      EXPECT_THROW(reopened(std::move(flipped)), ArchiveError) << at << "." << bit;
     }
   }
 }
@@ -78,7 +78,7 @@ TEST(Archive, RefusesEveryFlippedBit) {
 TEST(Archive, RefusesBytesAfterTheEnd) {
   std::vector<std::byte> longer = small_archive();
   longer.push_back(std::byte{0});
-  EXPECT_THROW(reopened(std::move(longer)), ModelFileError);
+  EXPECT_THROW(reopened(std::move(longer)), ArchiveError);
 }
 
 std::vector<std::byte> with_header(const std::string& header) {
@@ -91,27 +91,27 @@ std::vector<std::byte> with_header(const std::string& header) {
 
 TEST(Archive, SaysWhyItRefuses) {
   std::vector<std::byte> huge(64, std::byte{0xFF});
-  EXPECT_EQ(message_of<ModelFileError>([&] { reopened(huge); }), "file: not a desirepath file (no header)");
-  EXPECT_EQ(message_of<ModelFileError>([] { reopened(with_header("[1,2]")); }),
+  EXPECT_EQ(message_of<ArchiveError>([&] { reopened(huge); }), "file: not a desirepath file (no header)");
+  EXPECT_EQ(message_of<ArchiveError>([] { reopened(with_header("[1,2]")); }),
             "file: not a desirepath file (the header is not JSON)");
-  EXPECT_EQ(message_of<ModelFileError>([] { reopened(with_header(R"({"__metadata__":{"format":"pt"}})")); }),
+  EXPECT_EQ(message_of<ArchiveError>([] { reopened(with_header(R"({"__metadata__":{"format":"pt"}})")); }),
             "file: not a desirepath file");
-  EXPECT_EQ(message_of<ModelFileError>(
+  EXPECT_EQ(message_of<ArchiveError>(
                 [] { reopened(with_header(R"({"__metadata__":{"format":"desirepath","format_version":"7"}})")); }),
             "file: written by a newer desirepath (format 7, this one reads up to 1); update to read it");
   const ArchiveReader reader = reopened(small_archive());
-  EXPECT_EQ(message_of<ModelFileError>([&] { reader.require_kind("cohort"); }),
+  EXPECT_EQ(message_of<ArchiveError>([&] { reader.require_kind("cohort"); }),
             "file: this is a model file, a cohort is needed");
-  EXPECT_EQ(message_of<ModelFileError>([&] { reader.read<double>("none"); }),
+  EXPECT_EQ(message_of<ArchiveError>([&] { reader.read<double>("none"); }),
             "file: damaged: no array 'none'; copy it again or make it anew");
-  EXPECT_EQ(message_of<ModelFileError>([&] { reader.read<double>("flags"); }),
+  EXPECT_EQ(message_of<ArchiveError>([&] { reader.read<double>("flags"); }),
             "file: damaged: array 'flags' is not of type F64; copy it again or make it anew");
 }
 
 TEST(Archive, RefusesShapesThatOverflow) {
   const std::string header = R"({"__metadata__":{"format":"desirepath","format_version":"1"},)"
                              R"("a":{"dtype":"F64","shape":[4294967296,4294967296,4294967296],"data_offsets":[0,0]}})";
-  EXPECT_THROW(reopened(with_header(header)), ModelFileError);
+  EXPECT_THROW(reopened(with_header(header)), ArchiveError);
 }
 
 TEST(Archive, TellsItselfFromATable) {

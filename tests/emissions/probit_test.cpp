@@ -3,12 +3,11 @@
 #include <cmath>
 
 #include "support/example_cohorts.h"
+#include "support/fits.h"
 #include "support/support.h"
 
 #include "desirepath/core/error.h"
-#include "desirepath/emissions/emission_file.h"
 #include "desirepath/emissions/probit_gaussian.h"
-#include "desirepath/models/fit.h"
 #include "desirepath/probability/normal.h"
 #include "desirepath/probability/probit_regression.h"
 
@@ -62,7 +61,8 @@ TEST(ProbitEmission, ScoresAreRightWhereProductsWouldVanish) {
     // At scale 3 the courses contradict each other at every node: products of their odds fall below any double.
     const ProbitEmission emission(normals(400, 2, scale, RandomStream(2)), normals(800, 3, scale, RandomStream(3)),
                                   factor_nodes(3, 64));
-    const RowMatrix scores = emission.score(pool.rows, LikelihoodKind::mass, Compute(2)).log_likelihood;
+    const RowMatrix scores =
+        emission.score(pool.rows, LikelihoodKind::mass, Precision::quick, Compute(2)).log_likelihood;
     for (std::int64_t row = 0; row < pool.rows.row_count(); ++row) {
       for (Id k = 0; k < 2; ++k) {
         const double expected = log_probability(emission, pool.rows, row, k);
@@ -89,7 +89,8 @@ TEST(ProbitLearning, CountsAtNodesAreTheGradientOfTheLikelihood) {
     weight = stream.uniform();
   const auto objective = [&](const RowMatrix& a, const RowMatrix& b) {
     const ProbitEmission emission(a, b, nodes);
-    return weights.dot(emission.score(pool.rows, LikelihoodKind::mass, Compute(1)).log_likelihood.col(0));
+    return weights.dot(
+        emission.score(pool.rows, LikelihoodKind::mass, Precision::quick, Compute(1)).log_likelihood.col(0));
   };
   const ProbitEmission emission(intercepts, slopes, nodes);
   const NodeBitCounts counts = count_at_nodes(pool.rows, weights, emission.states().front(), Compute(2));
@@ -150,18 +151,14 @@ Cohort factor_cohort(std::int64_t students, const Vector& intercepts, const RowM
       enrollments.finish_row();
     }
   }
-  parts.status.assign(static_cast<std::size_t>(students * periods), 1);
+  parts.presence.assign(static_cast<std::size_t>(students * periods), Presence::present);
   parts.enrollments = std::move(enrollments).build();
   return Cohort(std::move(parts));
 }
 
 FitOptions probit_options(const std::string& choice, Id states, Id factors) {
-  FitOptions options;
-  options.choice = parse_model_choice(choice);
-  options.states = states;
-  options.restarts = 1;
-  options.probit.factors = factors;
-  return options;
+  FitOptions options(choice);
+  return options.set("states", states).set("restarts", 1).set("covariance", "factor:" + std::to_string(factors));
 }
 
 TEST(ProbitLearning, FindsSimulatedLoadingsUpToRotation) {
@@ -170,10 +167,10 @@ TEST(ProbitLearning, FindsSimulatedLoadingsUpToRotation) {
   const Vector intercepts = normals(bits, 1, 0.5, RandomStream(12)).col(0).array() - 1;
   const Cohort cohort = factor_cohort(6000, intercepts, slopes, 1, RandomStream(13));
   FitOptions options = probit_options("nb+probit", 1, 2);
-  options.em.max_iterations = 200;
-  options.em.tolerance = 1e-8;
-  const FitResult fit = fit_model(cohort, options, Compute(2), {});
-  const auto& found = dynamic_cast<const ProbitEmission&>(*fit.model->parameters().emissions.front());
+  options.set("iterations", 200);
+  options.set("tolerance", 1e-8);
+  const FitResult fit = test::fit(cohort, options);
+  const auto& found = dynamic_cast<const ProbitEmission&>(*test::chain_of(fit).parameters().emissions.front());
   // A rotation leaves the covariance as it is. A latent correlation from 6,000 students has a standard error of 0.02 to
   // 0.05 (rare courses), all of them together a root mean square of at most 0.03.
   const auto correlation = [&](const RowMatrix& loadings) {
@@ -197,10 +194,10 @@ TEST(ProbitLearning, TheObjectiveNeverFalls) {
   for (const char* choice : {"nb+probit", "cmm+probit", "hmm+probit"}) {
     for (const double correlation : {0.0, 0.95}) {
       FitOptions options = probit_options(choice, 3, 3);
-      options.em.max_iterations = 80;
-      options.em.tolerance = 0;
-      options.probit.slope_correlation = correlation;
-      const FitResult fit = fit_model(cohort, options, Compute(2), {});  // throws when it falls
+      options.set("iterations", 80);
+      options.set("tolerance", 0.0);
+      options.set("slope-correlation", correlation);
+      const FitResult fit = test::fit(cohort, options);  // throws when it falls
       EXPECT_GT(fit.objective_trace.back(), fit.objective_trace.front() + 10) << choice;
     }
   }
@@ -211,13 +208,13 @@ TEST(ProbitLearning, MarginalsAreExactAfterTheFit) {
                                             RandomStream(31));
   for (const char* choice : {"nb+probit", "cmm+probit"}) {
     FitOptions options = probit_options(choice, 1, 2);
-    options.em.max_iterations = 15;
-    const FitResult calibrated = fit_model(cohort, options, Compute(2), {});
-    options.calibrate = false;
-    const FitResult plain = fit_model(cohort, options, Compute(2), {});
+    options.set("iterations", 15);
+    const FitResult calibrated = test::fit(cohort, options);
+    options.set("calibrate", "none");
+    const FitResult plain = test::fit(cohort, options);
     EXPECT_EQ(plain.log_likelihood, plain.trace.back());
     // One state: its shares are those of the students present, smoothed by a tenth of a student.
-    const RowMatrix& shares = calibrated.model->course_probabilities(1);
+    const RowMatrix& shares = test::chain_of(calibrated).course_probabilities(1);
     for (Id course = 0; course < 6; ++course) {
       double taken = 0, present = 0;
       const EvidenceBatch evidence = EvidenceBatch::of(cohort);
@@ -251,8 +248,8 @@ class ProbitGaussian : public testing::Test {
 };
 
 TEST_F(ProbitGaussian, ScoresAreThoseOfDenseNodes) {
-  const RowMatrix found = gaussian_.score(pool_.rows, LikelihoodKind::mass, compute_).log_likelihood;
-  const RowMatrix truth = dense_.score(pool_.rows, LikelihoodKind::mass, compute_).log_likelihood;
+  const RowMatrix found = gaussian_.score(pool_.rows, LikelihoodKind::mass, Precision::quick, compute_).log_likelihood;
+  const RowMatrix truth = dense_.score(pool_.rows, LikelihoodKind::mass, Precision::quick, compute_).log_likelihood;
   EXPECT_LT((found - truth).cwiseAbs().maxCoeff(), 0.01);  // the bias of corrected expectation propagation
   EXPECT_LT((gaussian_.bit_probabilities() - dense_.bit_probabilities()).cwiseAbs().maxCoeff(), 1e-3);
 }
@@ -293,22 +290,22 @@ TEST_F(ProbitGaussian, ManyFactorsEndUnderTheNormalDistribution) {
   FitOptions options = probit_options("cmm+probit", 2, 7);
   const Cohort cohort =
       factor_cohort(300, Vector::Constant(40, -1), normals(40, 3, 1, RandomStream(51)), 2, RandomStream(52));
-  options.em.max_iterations = 10;
-  const FitResult fit = fit_model(cohort, options, compute_, {});
-  const Emission& emission = *fit.model->parameters().emissions.front();
+  options.set("iterations", 10);
+  const FitResult fit = fit_model(cohort, options, {compute_});
+  const Emission& emission = *test::chain_of(fit).parameters().emissions.front();
   ASSERT_NE(dynamic_cast<const ProbitGaussianEmission*>(&emission), nullptr);
   const EvidenceBatch evidence = EvidenceBatch::of(cohort);
   const RowMatrix scores = fit.model->log_likelihood(evidence, LikelihoodKind::mass, compute_).value;
   EXPECT_NEAR(scores.sum(), fit.log_likelihood, 1e-9 * std::abs(fit.log_likelihood));
   ArchiveWriter writer("model");
   emission.save(writer, "e");
-  const auto loaded = load_emission(ArchiveReader::from_bytes(writer.bytes(), "file"), "probit", "e");
+  const auto loaded = ProbitEmission::load(ArchiveReader::from_bytes(writer.bytes(), "file"), "e");
   EXPECT_EQ(loaded->bit_probabilities(), emission.bit_probabilities());
   EXPECT_EQ(loaded->parameter_count(), emission.parameter_count());
   // A warm start goes back to the nodes and climbs on.
-  options.start = StartKind::model;
-  options.warm = fit.model.get();
-  const FitResult warm = fit_model(cohort, options, compute_, {});
+  TrainingContext context{compute_};
+  context.warm = fit.model.get();
+  const FitResult warm = fit_model(cohort, options, context);
   EXPECT_GT(warm.objective_trace.back(), warm.objective_trace.front());
 }
 
@@ -318,11 +315,12 @@ TEST(ProbitLearning, RefusesWhatItCannotDo) {
     change(options);
     return test::message_of<OptionError>([&] { ProbitLearner learner(options); });
   };
-  EXPECT_NE(refusal([](ProbitOptions& o) { o.factors = 17; }).find("1 to 16 factors"), std::string::npos);
-  EXPECT_NE(refusal([](ProbitOptions& o) { o.factors = 0; }).find("1 to 16 factors"), std::string::npos);
+  EXPECT_NE(refusal([](ProbitOptions& o) { o.covariance.factors = 17; }).find("1 to 16 factors"), std::string::npos);
+  EXPECT_NE(refusal([](ProbitOptions& o) { o.covariance.factors = 0; }).find("1 to 16 factors"), std::string::npos);
   EXPECT_NE(refusal([](ProbitOptions& o) { o.nodes = 100; }).find("multiple of 32"), std::string::npos);
-  EXPECT_NE(refusal([](ProbitOptions& o) { o.slope_variance = 0; }).find("positive"), std::string::npos);
-  EXPECT_NE(refusal([](ProbitOptions& o) { o.slope_correlation = 1; }).find("0 .. 1"), std::string::npos);
+  EXPECT_NE(refusal([](ProbitOptions& o) { o.slope_correlation = 1; }).find("under 1"), std::string::npos);
+  FitOptions fit("cmm+probit");
+  EXPECT_EQ(test::message_of<OptionError>([&] { fit.set("slope-variance", 0.0); }), "slope-variance must be above 0");
 }
 
 }  // namespace

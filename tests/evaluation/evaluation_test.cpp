@@ -5,10 +5,10 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/emissions/bernoulli.h"
-#include "desirepath/evaluation/held_out.h"
 #include "desirepath/evaluation/inference_accuracy.h"
 #include "desirepath/evaluation/sample_error.h"
 #include "desirepath/models/hidden_chain.h"
+#include "desirepath/queries/student_scores.h"
 
 namespace desirepath {
 namespace {
@@ -22,7 +22,7 @@ Cohort cohort_of(const std::vector<std::vector<std::string>>& students) {
     parts.students.push_back("s" + std::to_string(s));
     for (Id t = 0; t < 3; ++t) {
       const std::string& row = students[s][static_cast<std::size_t>(t)];
-      parts.status.push_back(row == "-" ? 0 : 1);
+      parts.presence.push_back(row == "-" ? Presence::unknown : Presence::present);
       for (Id c = 0; c < 2; ++c) {
         if (row != "-" && row[static_cast<std::size_t>(c)] == '1') enrollments.add(t * 2 + c);
       }
@@ -40,7 +40,7 @@ HiddenChain two_kinds() {
   RowMatrix p(6, 2);
   p << 0.9, 0.2, 0.9, 0.2, 0.8, 0.1, 0.6, 0.3, 0.7, 0.4, 0.5, 0.5;
   parameters.emissions.push_back(std::make_unique<BernoulliEmission>(p));
-  return {{"nb", "bernoulli", TimeStructure::one_step, test::small_schema(2, 3)}, std::move(parameters)};
+  return {{"nb", "bernoulli", true, TimeStructure::one_step, test::small_schema(2, 3)}, std::move(parameters)};
 }
 
 TEST(SampleError, SharesCountWhoIsThere) {
@@ -95,7 +95,7 @@ TEST(InferenceAccuracy, CountsAnswersAndNats) {
 TEST(HeldOut, MeanAndItsError) {
   const HiddenChain model = two_kinds();
   const EvidenceBatch evidence = EvidenceBatch::of(cohort_of({{"11", "11", "11"}, {"00", "-", "00"}}));
-  const HeldOutScore score = score_students(model, evidence, LikelihoodKind::mass, Compute(1));
+  const StudentScores score = score_students(model, evidence, LikelihoodKind::mass, Compute(1));
   const double a = std::log(0.5 * 0.9 * 0.9 * 0.8 * 0.6 * 0.7 * 0.5 + 0.5 * 0.2 * 0.2 * 0.1 * 0.3 * 0.4 * 0.5);
   const double b = std::log(0.5 * 0.1 * 0.1 * 0.3 * 0.5 + 0.5 * 0.8 * 0.8 * 0.6 * 0.5);
   EXPECT_NEAR(score.mean(), (a + b) / 2, 1e-12);

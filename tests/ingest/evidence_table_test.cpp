@@ -21,7 +21,7 @@ std::string refused_row(const std::string& row) {
 TEST(EvidenceTable, AnyDialectOrderOfColumnsAndMoreOfThem) {
   const EvidenceBatch read = evidence("taken;note;course;period;student\n1;x;c2;1;ann\n0;;*;1;ann\n;;c3;2;bob\n");
   EXPECT_EQ(read.students(), (std::vector<std::string>{"ann", "bob"}));
-  EXPECT_EQ(read.knowledge(0, 0), PeriodKnowledge::closed);
+  EXPECT_EQ(read.presence(0, 0), Presence::present);
   EXPECT_EQ(read.taken(0, 0).size(), 1U);
   EXPECT_TRUE(read.is_unknown(1, 1));
 }

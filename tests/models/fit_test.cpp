@@ -1,18 +1,19 @@
-#include "desirepath/models/fit.h"
-
 #include <cmath>
 #include <fstream>
 
 #include <Eigen/Cholesky>
 
 #include "support/example_cohorts.h"
+#include "support/fits.h"
 #include "support/support.h"
 #include "support/textbook_em.h"
 #include "support/worlds.h"
 
 #include "desirepath/core/error.h"
 #include "desirepath/emissions/bernoulli.h"
+#include "desirepath/emissions/gaussian.h"
 #include "desirepath/models/model_file.h"
+#include "desirepath/models/training.h"
 
 namespace desirepath {
 namespace {
@@ -44,13 +45,8 @@ RowMatrix label_matrix(const Cohort& cohort, const std::vector<LabelRow>& rows, 
 }
 
 FitOptions options_for(const std::string& choice, Id states) {
-  FitOptions options;
-  options.choice = parse_model_choice(choice);
-  options.states = states;
-  options.restarts = 1;
-  options.em.max_iterations = 20;
-  options.em.tolerance = 0;
-  return options;
+  FitOptions options(choice);
+  return options.set("states", states).set("restarts", 1).set("iterations", 20).set("tolerance", 0.0);
 }
 
 void expect_equal_traces(const std::vector<double>& found, const std::vector<double>& expected) {
@@ -72,22 +68,22 @@ TEST_P(TextbookTrace, IsMatchedOverTwentyIterations) {
   const Cohort cohort = test::random_cohort(
       {.students = 70, .courses = 4, .periods = 3, .taken = 0.35, .unknown = param.unknown}, RandomStream(11));
   FitOptions options = options_for(param.choice, 3);
-  options.start = StartKind::labels;
-  options.labels = random_labels(cohort, 3, RandomStream(12));
-  options.tree = param.shared_tree ? TreeShape::shared : TreeShape::per_state;
-  options.pseudocount = 0.3;
-  options.state_pseudocount = 0.2;
-  const FitResult fit = fit_model(cohort, options, Compute(2), {});
+  options.set("pseudocount", 0.3).set("state-pseudocount", 0.2);
+  if (options.choice().emission->name == "tree") options.set("tree", param.shared_tree ? "shared" : "per-state");
+  const Compute compute(2);
+  TrainingContext context{compute};
+  context.labels = random_labels(cohort, 3, RandomStream(12));
+  const FitResult fit = fit_model(cohort, options, context);
   test::TextbookOptions textbook;
-  textbook.structure = options.choice.model->structure;
-  textbook.family = options.choice.emission;
+  textbook.structure = test::chain_of(fit).identity().structure;
+  textbook.family = fit.emission;
   textbook.shared_tree = param.shared_tree;
   textbook.states = 3;
   textbook.pseudocount = 0.3;
   textbook.state_pseudocount = 0.2;
   const bool one_step = textbook.structure == TimeStructure::one_step;
   expect_equal_traces(fit.trace,
-                      test::textbook_trace(cohort, label_matrix(cohort, options.labels, 3, one_step), textbook));
+                      test::textbook_trace(cohort, label_matrix(cohort, context.labels, 3, one_step), textbook));
   EXPECT_EQ(fit.log_likelihood, fit.trace.back());
 }
 
@@ -113,15 +109,14 @@ TEST_P(GaussianTrace, IsMatchedOverTwentyIterations) {
   const Cohort cohort = test::random_cohort(
       {.students = 70, .courses = 4, .periods = 3, .taken = param.taken, .unknown = param.unknown}, RandomStream(13));
   FitOptions options = options_for(param.choice, 3);
-  options.start = StartKind::labels;
-  options.labels = random_labels(cohort, 3, RandomStream(14));
-  options.covariance = CovarianceChoice::parse(param.covariance);
-  if (param.ridge == 0) options.covariance_prior = param.prior;
-  options.ridge = param.ridge;
-  options.state_pseudocount = 0.2;
-  const FitResult fit = fit_model(cohort, options, Compute(2), {});
+  options.set("covariance", param.covariance).set("ridge", param.ridge).set("state-pseudocount", 0.2);
+  if (param.ridge == 0) options.set("covariance-prior", param.prior);
+  const Compute compute(2);
+  TrainingContext context{compute};
+  context.labels = random_labels(cohort, 3, RandomStream(14));
+  const FitResult fit = fit_model(cohort, options, context);
   test::TextbookOptions textbook;
-  textbook.structure = options.choice.model->structure;
+  textbook.structure = test::chain_of(fit).identity().structure;
   textbook.family = "gaussian";
   textbook.covariance = param.covariance;
   textbook.covariance_prior = param.prior;
@@ -130,7 +125,7 @@ TEST_P(GaussianTrace, IsMatchedOverTwentyIterations) {
   textbook.state_pseudocount = 0.2;
   const bool one_step = textbook.structure == TimeStructure::one_step;
   expect_equal_traces(fit.trace,
-                      test::textbook_trace(cohort, label_matrix(cohort, options.labels, 3, one_step), textbook));
+                      test::textbook_trace(cohort, label_matrix(cohort, context.labels, 3, one_step), textbook));
   EXPECT_EQ(fit.kind, LikelihoodKind::density);
   EXPECT_EQ(fit.log_likelihood, fit.trace[static_cast<std::size_t>(fit.best_iteration)]);
 }
@@ -148,9 +143,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 std::vector<std::string> all_choices() {
   std::vector<std::string> choices;
-  for (const CatalogEntry& entry : model_catalog()) {
-    for (const std::string_view family : emission_catalog())
-      choices.push_back(std::string(entry.name) + "+" + std::string(family));
+  for (const ModelEntry& entry : standard_catalog().models) {
+    for (const EmissionFamily& family : standard_catalog().emissions)
+      choices.push_back(entry.name + "+" + family.name);
   }
   return choices;
 }
@@ -162,11 +157,11 @@ TEST_P(FitOfEveryModel, ClimbsWithUnknownPeriodsAndLeavers) {
     const Cohort cohort = test::random_cohort(
         {.students = 200, .courses = 5, .periods = 3, .unknown = 0.25, .left = left}, RandomStream(21));
     FitOptions options = options_for(GetParam(), 3);
-    options.restarts = 2;
-    options.em.max_iterations = 40;
-    const FitResult fit = fit_model(cohort, options, Compute(2), {});  // throws when the objective falls
+    options.set("restarts", 2);
+    options.set("iterations", 40);
+    const FitResult fit = test::fit(cohort, options, 2);  // throws when the objective falls
     EXPECT_GT(fit.objective_trace.back(), fit.objective_trace.front());
-    EXPECT_EQ(fit.model->has_left_state(), left > 0 && fit.model->step_count() > 1);
+    EXPECT_EQ(test::chain_of(fit).has_left_state(), left > 0 && test::chain_of(fit).step_count() > 1);
     EXPECT_EQ(fit.restarts.size(), 2U);
   }
 }
@@ -175,12 +170,12 @@ TEST_P(FitOfEveryModel, ThreadsDoNotChangeABit) {
   const Cohort cohort = test::random_cohort({.students = 1500, .courses = 8, .periods = 3, .unknown = 0.2, .left = 0.1},
                                             RandomStream(22));
   FitOptions options = options_for(GetParam(), 3);
-  options.em.max_iterations = 6;
+  options.set("iterations", 6);
   const auto bytes_with = [&](int threads) {
-    const FitResult fit = fit_model(cohort, options, Compute(threads), {});
+    const FitResult fit = test::fit(cohort, options, threads);
     ArchiveWriter archive("model");
     fit.model->save(archive);
-    archive.set("training", fit.training_json(options, cohort));
+    archive.set("training", test::record_of(cohort, options, fit));
     return archive.bytes();
   };
   const auto one = bytes_with(1);
@@ -191,8 +186,8 @@ TEST_P(FitOfEveryModel, ThreadsDoNotChangeABit) {
 TEST_P(FitOfEveryModel, SurvivesDegenerateData) {
   const auto fits = [&](const Cohort& cohort, Id states) {
     FitOptions options = options_for(GetParam(), states);
-    options.restarts = 2;
-    const FitResult fit = fit_model(cohort, options, Compute(2), {});
+    options.set("restarts", 2);
+    const FitResult fit = test::fit(cohort, options, 2);
     EXPECT_TRUE(std::isfinite(fit.log_likelihood));
     EXPECT_TRUE(std::isfinite(fit.objective));
   };
@@ -236,21 +231,19 @@ TEST(Fit, WeightTwoIsTheRowTwice) {
     repeated.students[s] += "-" + std::to_string(s);
   for (const char* choice : {"nb", "tan", "hmm", "cmm+tree", "gmm", "cmm", "cmm+probit"}) {
     FitOptions options = options_for(choice, 2);
-    options.start = StartKind::labels;
     const Cohort with_weights(weighted), with_copies(repeated);
-    options.labels = random_labels(with_weights, 2, RandomStream(32));
-    FitOptions copies = options;
-    copies.labels.clear();
+    const Compute compute(1);
+    TrainingContext context{compute}, copies{compute};
+    context.labels = random_labels(with_weights, 2, RandomStream(32));
     for (std::size_t i = 0; i < doubled.size(); ++i) {
       for (Id r = 0; r < 2 * 2; ++r) {
-        LabelRow row = options.labels[static_cast<std::size_t>(doubled[i] * 4 + r)];
+        LabelRow row = context.labels[static_cast<std::size_t>(doubled[i] * 4 + r)];
         row.student = with_copies.students()[i];
         copies.labels.push_back(row);
       }
     }
-    options.weights = "weight";
-    const FitResult a = fit_model(with_weights, options, Compute(1), {}),
-                    b = fit_model(with_copies, copies, Compute(1), {});
+    const FitResult b = fit_model(with_copies, options, copies);
+    const FitResult a = fit_model(with_weights, options.set("weights", "weight"), context);
     EXPECT_NEAR(a.log_likelihood, b.log_likelihood, 1e-10 * std::abs(b.log_likelihood)) << choice;
     // Probit's regressions stop within a tolerance, so rounding may take one step more or less.
     EXPECT_NEAR(a.state_entropy, b.state_entropy, 1e-9 * (1 + b.state_entropy)) << choice;
@@ -262,28 +255,31 @@ TEST(Fit, ForbiddenAndFixedTransitionsSurviveExactly) {
   const Cohort cohort = test::random_cohort({.students = 150, .courses = 5, .periods = 3}, RandomStream(41));
   for (const char* choice : {"hmm", "cmm+bernoulli", "cmm+tree"}) {
     FitOptions options = options_for(choice, 3);
-    options.transitions = {{"1", 0, 2, 0, 1}, {"1", 1, 0, 0.25, 2}, {"2", 2, 0, 0, 3}};
-    if (std::string(choice) == "hmm") options.transitions = {{"", 0, 2, 0, 1}, {"", 1, 0, 0.25, 2}};
-    const FitResult fit = fit_model(cohort, options, Compute(2), {});
-    EXPECT_EQ(fit.model->transition(0)(0, 2), 0);
-    EXPECT_EQ(fit.model->transition(0)(1, 0), 0.25);
+    const Compute compute(2);
+    TrainingContext context{compute};
+    context.transitions = {{"1", 0, 2, 0, 1}, {"1", 1, 0, 0.25, 2}, {"2", 2, 0, 0, 3}};
+    if (std::string(choice) == "hmm") context.transitions = {{"", 0, 2, 0, 1}, {"", 1, 0, 0.25, 2}};
+    const FitResult fit = fit_model(cohort, options, context);
+    EXPECT_EQ(test::chain_of(fit).transition(0)(0, 2), 0);
+    EXPECT_EQ(test::chain_of(fit).transition(0)(1, 0), 0.25);
     if (std::string(choice) != "hmm") {
-      EXPECT_EQ(fit.model->transition(1)(2, 0), 0);
+      EXPECT_EQ(test::chain_of(fit).transition(1)(2, 0), 0);
     }
     for (Index k = 0; k < 3; ++k)
-      EXPECT_NEAR(fit.model->transition(0).row(k).sum(), 1, 1e-12);
+      EXPECT_NEAR(test::chain_of(fit).transition(0).row(k).sum(), 1, 1e-12);
   }
-  FitOptions options = options_for("cmm+bernoulli", 2);
-  options.transitions = {{"1", 0, 0, 0.7, 1}, {"1", 0, 1, 0.7, 2}};
-  EXPECT_THROW(fit_model(cohort, options, Compute(1), {}), InputError);
+  const Compute compute(1);
+  TrainingContext context{compute};
+  context.transitions = {{"1", 0, 0, 0.7, 1}, {"1", 0, 1, 0.7, 2}};
+  EXPECT_THROW(fit_model(cohort, options_for("cmm+bernoulli", 2), context), InputError);
 }
 
 TEST(Fit, StatesComeInTheOrderOfTheirShare) {
   const Cohort cohort = test::random_cohort({.students = 300, .courses = 6, .periods = 2}, RandomStream(42));
   for (const char* choice : {"nb", "cmm+bernoulli"}) {
-    const FitResult fit = fit_model(cohort, options_for(choice, 4), Compute(2), {});
-    for (Id t = 0; t < fit.model->step_count(); ++t) {
-      const RowMatrix posterior = fit.model->posterior(EvidenceBatch::of(cohort), Compute(1));
+    const FitResult fit = test::fit(cohort, options_for(choice, 4), 2);
+    for (Id t = 0; t < test::chain_of(fit).step_count(); ++t) {
+      const RowMatrix posterior = test::chain_of(fit).posterior(EvidenceBatch::of(cohort), Compute(1));
       const Eigen::RowVectorXd share = posterior.middleCols(t * 4, 4).colwise().sum();
       for (Id k = 0; k + 1 < 4; ++k)
         EXPECT_GE(share[k], share[k + 1] - 1e-6);
@@ -294,16 +290,18 @@ TEST(Fit, StatesComeInTheOrderOfTheirShare) {
 TEST(Fit, CanBeMatchedToAnEarlierModel) {
   const Cohort cohort = test::random_cohort({.students = 300, .courses = 6, .periods = 2}, RandomStream(43));
   FitOptions options = options_for("cmm+bernoulli", 3);
-  const FitResult first = fit_model(cohort, options, Compute(2), {});
-  options.start = StartKind::model;
-  options.warm = first.model.get();
-  const FitResult warm = fit_model(cohort, options, Compute(2), {});
+  const FitResult first = test::fit(cohort, options);
+  const Compute compute(2);
+  TrainingContext from_first{compute}, like_first{compute};
+  from_first.warm = first.model.get();
+  const FitResult warm = fit_model(cohort, options, from_first);
   EXPECT_GE(warm.trace.front(), first.trace.back() - 1e-6);
-  FitOptions matched = options_for("cmm+bernoulli", 3);
-  matched.match = first.model.get();
-  const FitResult again = fit_model(cohort, matched, Compute(2), {});
-  EXPECT_NEAR((again.model->course_probabilities(0) - first.model->course_probabilities(0)).cwiseAbs().maxCoeff(), 0,
-              1e-9);
+  like_first.match = first.model.get();
+  const FitResult again = fit_model(cohort, options, like_first);
+  EXPECT_NEAR((test::chain_of(again).course_probabilities(0) - test::chain_of(first).course_probabilities(0))
+                  .cwiseAbs()
+                  .maxCoeff(),
+              0, 1e-9);
 }
 
 /// Students whose every bit is drawn from a model; all periods present.
@@ -318,7 +316,7 @@ Cohort cohort_drawn_from(const HiddenChain& truth, std::int64_t students) {
   CohortParts parts;
   parts.schema = truth.schema();
   parts.students = drawn.students();
-  parts.status.assign(static_cast<std::size_t>(students * periods), 1);
+  parts.presence.assign(static_cast<std::size_t>(students * periods), Presence::present);
   BinaryMatrixBuilder enrollments(truth.schema().bit_count());
   for (std::int64_t s = 0; s < students; ++s) {
     for (Id t = 0; t < periods; ++t) {
@@ -354,26 +352,29 @@ TEST(Fit, FindsSimulatedGaussianStatesAgain) {
     }
     parameters.emissions.push_back(std::make_unique<GaussianEmission>(std::move(gaussian)));
   }
-  const HiddenChain truth({"cmm", "gaussian", TimeStructure::per_period, test::small_schema(16, 2)},
+  const HiddenChain truth({"cmm", "gaussian", true, TimeStructure::per_period, test::small_schema(16, 2)},
                           std::move(parameters));
   FitOptions options = options_for("cmm", 2);
   // With a weaker prior the density gains more by making one common course constant in a state than by the truth: the
   // bias of learning on -1/+1 (docs/models/gaussian.md).
-  options.covariance_prior = 600;
-  options.restarts = 3;
-  options.em.max_iterations = 200;
-  options.em.tolerance = 1e-9;
-  options.match = &truth;
-  const FitResult fit = fit_model(cohort_drawn_from(truth, 6000), options, Compute(2), {});
+  options.set("covariance-prior", 600.0);
+  options.set("restarts", 3);
+  options.set("iterations", 200);
+  options.set("tolerance", 1e-9);
+  const Compute compute(2);
+  TrainingContext context{compute};
+  context.match = &truth;
+  const FitResult fit = fit_model(cohort_drawn_from(truth, 6000), options, context);
   // 3,000 students a state, blurred: shares to 0.03; learning on -1/+1 sees thresholded correlations, weaker ones.
   for (Id t = 0; t < 2; ++t)
-    EXPECT_LT((fit.model->course_probabilities(t) - truth.course_probabilities(t)).cwiseAbs().maxCoeff(), 0.06);
-  EXPECT_LT((fit.model->transition(0) - transition).cwiseAbs().maxCoeff(), 0.08);
+    EXPECT_LT((test::chain_of(fit).course_probabilities(t) - truth.course_probabilities(t)).cwiseAbs().maxCoeff(),
+              0.06);
+  EXPECT_LT((test::chain_of(fit).transition(0) - transition).cwiseAbs().maxCoeff(), 0.08);
   for (Id k = 0; k < 2; ++k) {
     // A pair of courses that the state takes often.
     const Index j = k == 0 ? 0 : 8;
     const Matrix covariance =
-        dynamic_cast<const GaussianEmission&>(*fit.model->parameters().emissions[0]).covariance(k);
+        dynamic_cast<const GaussianEmission&>(*test::chain_of(fit).parameters().emissions[0]).covariance(k);
     const double found = covariance(j, j + 1) / std::sqrt(covariance(j, j) * covariance(j + 1, j + 1));
     EXPECT_GT(k == 0 ? found : -found, 0.2);
   }
@@ -394,30 +395,33 @@ TEST(Fit, FindsSimulatedParametersAgain) {
       }
       parameters.emissions.push_back(std::make_unique<BernoulliEmission>(p));
     }
-    return HiddenChain({"cmm", "bernoulli", TimeStructure::per_period, test::small_schema(8, 2)},
+    return HiddenChain({"cmm", "bernoulli", false, TimeStructure::per_period, test::small_schema(8, 2)},
                        std::move(parameters));
   }();
   const Cohort drawn = cohort_drawn_from(truth, 4000);
   FitOptions options = options_for("cmm+bernoulli", 2);
-  options.restarts = 3;
-  options.em.max_iterations = 200;
-  options.em.tolerance = 1e-9;
-  options.match = &truth;
-  const FitResult fit = fit_model(drawn, options, Compute(2), {});
+  options.set("restarts", 3);
+  options.set("iterations", 200);
+  options.set("tolerance", 1e-9);
+  const Compute compute(2);
+  TrainingContext context{compute};
+  context.match = &truth;
+  const FitResult fit = fit_model(drawn, options, context);
   // 2,000 students a state: a share has a standard error of about 0.011, a transition of about 0.02 with blurred
   // states.
   for (Id t = 0; t < 2; ++t)
-    EXPECT_LT((fit.model->course_probabilities(t) - truth.course_probabilities(t)).cwiseAbs().maxCoeff(), 0.06);
-  EXPECT_LT((fit.model->transition(0) - truth.transition(0)).cwiseAbs().maxCoeff(), 0.08);
+    EXPECT_LT((test::chain_of(fit).course_probabilities(t) - truth.course_probabilities(t)).cwiseAbs().maxCoeff(),
+              0.06);
+  EXPECT_LT((test::chain_of(fit).transition(0) - truth.transition(0)).cwiseAbs().maxCoeff(), 0.08);
 }
 
 TEST(Fit, ValidationPicksTheIterate) {
   const Cohort cohort =
       test::random_cohort({.students = 120, .courses = 12, .periods = 2, .unknown = 0}, RandomStream(51));
   FitOptions options = options_for("nb", 8);
-  options.em.max_iterations = 60;
-  options.validation_share = 0.3;
-  const FitResult fit = fit_model(cohort, options, Compute(2), {});
+  options.set("iterations", 60);
+  options.set("validation", 0.3);
+  const FitResult fit = test::fit(cohort, options, 2);
   ASSERT_FALSE(fit.validation_trace.empty());
   EXPECT_EQ(fit.validation_trace[static_cast<std::size_t>(fit.best_iteration)],
             *std::ranges::max_element(fit.validation_trace));
@@ -430,26 +434,29 @@ TEST(Fit, CheckpointsContinueToTheSameBits) {
       test::random_cohort({.students = 400, .courses = 8, .periods = 3, .unknown = 0.2}, RandomStream(61));
   for (const char* choice : {"nb", "tan", "cmm+bernoulli", "cmm+tree", "gmm", "cmm", "cmm+probit"}) {
     FitOptions options = options_for(choice, 4);
-    options.restarts = 3;
-    options.em.max_iterations = 12;
-    const FitResult whole = fit_model(cohort, options, Compute(2), {});
-    options.checkpoint = folder / "fit.checkpoint";
-    options.checkpoint_interval = 0;
-    options.resume = true;
+    options.set("restarts", 3);
+    options.set("iterations", 12);
+    const FitResult whole = test::fit(cohort, options);
+    const std::filesystem::path checkpoint = folder / "fit.checkpoint";
     // Stopped again and again, wherever it happens to be: a progress report sets the flag at iteration after iteration.
     int stops = 0;
     std::optional<FitResult> resumed;
     for (int budget = 3; !resumed; budget += 2) {
       std::atomic<bool> interrupt = false;
       int seen = 0;
-      const ProgressSink sink = [&](const ProgressEvent&) {
+      const Compute compute(2, &interrupt);
+      TrainingContext context{compute};
+      context.progress = [&](const ProgressEvent&) {
         if (++seen >= budget % 7 + 2) interrupt = true;
       };
+      context.checkpoint = checkpoint;
+      context.checkpoint_interval = 0;
+      context.resume = true;
       try {
-        resumed = fit_model(cohort, options, Compute(2, &interrupt), sink);
+        resumed = fit_model(cohort, options, context);
       } catch (const Interrupted&) {
         ++stops;
-        ASSERT_TRUE(std::filesystem::exists(options.checkpoint));
+        ASSERT_TRUE(std::filesystem::exists(checkpoint));
       }
       ASSERT_LT(stops, 100);
     }
@@ -461,7 +468,7 @@ TEST(Fit, CheckpointsContinueToTheSameBits) {
     EXPECT_EQ(a.bytes(), b.bytes()) << choice;
     EXPECT_EQ(resumed->restarts.size(), 3U);
     // It stays until the model is safe: to be removed by whoever writes that.
-    EXPECT_TRUE(std::filesystem::remove(options.checkpoint));
+    EXPECT_TRUE(std::filesystem::remove(checkpoint));
   }
 }
 
@@ -469,42 +476,50 @@ TEST(Fit, ACheckpointOfAnotherFitIsRefused) {
   const test::TemporaryFolder folder;
   const Cohort cohort = test::random_cohort({.students = 50}, RandomStream(62));
   FitOptions options = options_for("nb", 2);
-  options.checkpoint = folder / "c";
-  options.checkpoint_interval = 0;
-  options.resume = true;
   std::atomic<bool> interrupt = false;
-  EXPECT_THROW(
-      fit_model(cohort, options, Compute(1, &interrupt), [&](const ProgressEvent& e) { interrupt = e.iteration >= 2; }),
-      Interrupted);
-  options.states = 3;
-  EXPECT_THROW(fit_model(cohort, options, Compute(1), {}), OptionError);
-  options.states = 2;
+  const Compute compute(1, &interrupt);
+  TrainingContext context{compute};
+  context.checkpoint = folder / "c";
+  context.checkpoint_interval = 0;
+  context.resume = true;
+  context.progress = [&](const ProgressEvent& e) { interrupt = e.iteration >= 2; };
+  EXPECT_THROW(fit_model(cohort, options, context), Interrupted);
+  interrupt = false;
+  context.progress = {};
+  EXPECT_THROW(fit_model(cohort, options_for("nb", 3), context), OptionError);
   const Cohort other = test::random_cohort({.students = 51}, RandomStream(62));
-  EXPECT_THROW(fit_model(other, options, Compute(1), {}), OptionError);
-  const std::string damaged = read_text_file(options.checkpoint).substr(0, 300);
-  write_text_file(options.checkpoint, damaged, Overwrite::allow);
-  EXPECT_THROW(fit_model(cohort, options, Compute(1), {}), ModelFileError);
+  EXPECT_THROW(fit_model(other, options, context), OptionError);
+  const std::string damaged = read_text_file(context.checkpoint).substr(0, 300);
+  write_text_file(context.checkpoint, damaged, Overwrite::allow);
+  EXPECT_THROW(fit_model(cohort, options, context), ArchiveError);
 }
 
 TEST(Fit, RefusesWhatMakesNoSense) {
   const Cohort cohort = test::random_cohort({}, RandomStream(63));
+  const Compute compute(1);
   const auto refusal = [&](auto change) {
-    FitOptions options = options_for("nb", 2);
-    change(options);
-    return test::message_of<Error>([&] { fit_model(cohort, options, Compute(1), {}); });
+    return test::message_of<Error>([&] {
+      FitOptions options = options_for("nb", 2);
+      TrainingContext context{compute};
+      change(options, context);
+      fit_model(cohort, options, context);
+    });
   };
-  EXPECT_EQ(refusal([](FitOptions& o) { o.states = 0; }), "--states must be at least 1");
-  EXPECT_EQ(refusal([](FitOptions& o) {
-              o.transitions = {{"1", 0, 0, 0, 1}};
+  EXPECT_EQ(refusal([](FitOptions& o, auto&) { o.set("states", 0); }), "states must be at least 1");
+  EXPECT_EQ(refusal([](FitOptions& o, auto&) { o.set("sates", 2); }),
+            "sates: nb has no such setting (did you mean 'states'?)");
+  EXPECT_EQ(refusal([](FitOptions& o, auto&) { o.set("ridge", 0.1); }), "ridge: nb has no such setting");
+  EXPECT_EQ(refusal([](auto&, TrainingContext& c) {
+              c.transitions = {{"1", 0, 0, 0, 1}};
             }),
-            "--transitions: a model of one step has none");
-  EXPECT_EQ(refusal([](FitOptions& o) {
-              o.start = StartKind::labels;
-              o.labels_file = "l.csv";
-              o.labels = {{"s0", "1", 7, 1, 4}};
+            "transitions: a model of one step has none");
+  EXPECT_EQ(refusal([](auto&, TrainingContext& c) {
+              c.labels_file = "l.csv";
+              c.labels = {{"s0", "1", 7, 1, 4}};
             }),
             "l.csv:4: state 7 is not one of 0 .. 1");
-  EXPECT_EQ(refusal([](FitOptions& o) { o.weights = "w"; }), "no student attribute 'w'; the cohort has none");
+  EXPECT_EQ(refusal([](FitOptions& o, auto&) { o.set("weights", "w"); }),
+            "no student attribute 'w'; the cohort has none");
 }
 
 }  // namespace

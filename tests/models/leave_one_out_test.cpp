@@ -1,31 +1,30 @@
 #include <cmath>
 
 #include "support/example_cohorts.h"
+#include "support/fits.h"
 #include "support/support.h"
 
 #include "desirepath/core/error.h"
-#include "desirepath/models/fit.h"
+#include "desirepath/models/model_file.h"
 
 namespace desirepath {
 namespace {
 
 FitOptions options_for(const std::string& choice) {
-  FitOptions options;
-  options.choice = parse_model_choice(choice);
-  options.states = 3;
-  options.restarts = 1;
-  options.em.max_iterations = 15;
-  options.em.tolerance = 0;
-  return options;
+  FitOptions options(choice);
+  return options.set("states", 3).set("restarts", 1).set("iterations", 15).set("tolerance", 0.0);
+}
+
+/// As the model's file would give it.
+Vector left_out_of(FitResult& fit, const std::string& record, const Cohort& cohort) {
+  const StoredModel stored{std::move(fit.model), record};
+  return leave_one_out(stored, cohort, Compute(2));
 }
 
 /// log p of student s after one EM step from the model on the students in `others`.
-double by_retraining(const Cohort& cohort, const FitResult& fit, FitOptions options, std::int64_t s,
+double by_retraining(const Cohort& cohort, FitOptions options, TrainingContext context, std::int64_t s,
                      const std::vector<std::int64_t>& others) {
-  options.start = StartKind::model;
-  options.warm = fit.model.get();
-  options.em.max_iterations = 1;
-  const FitResult without = fit_model(cohort.select(others), options, Compute(1), {});
+  const FitResult without = fit_model(cohort.select(others), options.set("iterations", 1), context);
   const std::vector<std::int64_t> alone = {s};
   return without.model->log_likelihood(EvidenceBatch::of(cohort.select(alone)), LikelihoodKind::mass, Compute(1))
       .value(0, 0);
@@ -53,14 +52,17 @@ TEST_P(LeaveOneOut, IsTheMStepWithoutTheStudent) {
       RandomStream(71));
   for (const double pseudocount : {0.3, 0.01}) {
     FitOptions options = options_for(param.choice);
-    options.pseudocount = pseudocount;
-    options.state_pseudocount = 0.2;
-    if (options.choice.model->structure == TimeStructure::per_period)
-      options.transitions = {{"1", 0, 2, 0, 1}, {"2", 1, 1, 0.3, 2}};
-    const FitResult fit = fit_model(cohort, options, Compute(2), {});
-    const Vector scores = leave_one_out(*fit.model, fit.training_json(options, cohort), cohort, Compute(2));
+    options.set("pseudocount", pseudocount).set("state-pseudocount", 0.2);
+    const Compute compute(2);
+    TrainingContext context{compute};
+    if (options.choice().model->name == "cmm") context.transitions = {{"1", 0, 2, 0, 1}, {"2", 1, 1, 0.3, 2}};
+    FitResult fit = fit_model(cohort, options, context);
+    const std::string record = training_record({cohort, options, context}, fit);
+    const StoredModel stored{std::move(fit.model), record};
+    const Vector scores = leave_one_out(stored, cohort, compute);
+    context.warm = stored.model.get();
     for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
-      const double expected = by_retraining(cohort, fit, options, s, all_but(s, cohort.student_count()));
+      const double expected = by_retraining(cohort, options, context, s, all_but(s, cohort.student_count()));
       EXPECT_NEAR(scores[s], expected, 1e-10 * (1 + std::abs(expected))) << param.choice << ", student " << s;
     }
     EXPECT_LT(scores.sum(), fit.log_likelihood);  // a model that has not seen a student expects it less
@@ -90,11 +92,10 @@ TEST(LeaveOneOutWeights, AStudentOfWeightTwoLosesOne) {
   const Cohort with_weights(weighted), with_copies(repeated);
   for (const char* choice : {"nb", "cmm+bernoulli"}) {
     FitOptions options = options_for(choice), with = options;
-    with.weights = "weight";
-    const FitResult a = fit_model(with_weights, with, Compute(1), {}),
-                    b = fit_model(with_copies, options, Compute(1), {});
-    const Vector one = leave_one_out(*a.model, a.training_json(with, with_weights), with_weights, Compute(1)),
-                 two = leave_one_out(*b.model, b.training_json(options, with_copies), with_copies, Compute(1));
+    with.set("weights", "weight");
+    FitResult a = test::fit(with_weights, with, 1), b = test::fit(with_copies, options, 1);
+    const Vector one = left_out_of(a, test::record_of(with_weights, with, a), with_weights),
+                 two = left_out_of(b, test::record_of(with_copies, options, b), with_copies);
     for (std::size_t i = 0; i < doubled.size(); ++i)
       EXPECT_NEAR(two[static_cast<Index>(i)], one[doubled[i]], 1e-7) << choice;
   }
@@ -104,16 +105,16 @@ TEST(LeaveOneOutRefusals, SayWhy) {
   const Cohort cohort = test::random_cohort({.students = 30}, RandomStream(73)),
                other = test::random_cohort({.students = 31}, RandomStream(73));
   const auto refusal = [&](const FitOptions& options, const Cohort& scored) {
-    const FitResult fit = fit_model(cohort, options, Compute(1), {});
-    return test::message_of<OptionError>(
-        [&] { leave_one_out(*fit.model, fit.training_json(options, cohort), scored, Compute(1)); });
+    FitResult fit = test::fit(cohort, options, 1);
+    const std::string record = test::record_of(cohort, options, fit);
+    return test::message_of<OptionError>([&] { left_out_of(fit, record, scored); });
   };
   EXPECT_EQ(refusal(options_for("tan"), cohort), "leave-one-out: there is none for the emission 'tree'");
   EXPECT_EQ(refusal(options_for("nb"), other), "leave-one-out: the model was trained on another cohort than this one");
   FitOptions validated = options_for("nb");
-  validated.validation_share = 0.3;
+  validated.set("validation", 0.3);
   EXPECT_EQ(refusal(validated, cohort),
-            "leave-one-out: the model was trained on a share of the students (--validation); train on all");
+            "leave-one-out: the model was trained on a share of the students (validation); train on all");
 }
 
 }  // namespace

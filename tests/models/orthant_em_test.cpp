@@ -1,10 +1,12 @@
 #include "desirepath/models/orthant_em.h"
 
 #include "support/example_cohorts.h"
+#include "support/fits.h"
 #include "support/support.h"
 #include "support/worlds.h"
 
 #include "desirepath/core/error.h"
+#include "desirepath/emissions/gaussian.h"
 
 namespace desirepath {
 namespace {
@@ -24,19 +26,19 @@ HiddenChain gaussian_chain(RandomStream stream) {
   ChainParameters chain;
   chain.prior.initial = Vector::Constant(2, 0.5);
   chain.emissions.push_back(std::make_unique<GaussianEmission>(std::move(parameters)));
-  return {{"gmm", "gaussian", TimeStructure::one_step, test::small_schema(3, 2)}, std::move(chain)};
+  return {{"gmm", "gaussian", true, TimeStructure::one_step, test::small_schema(3, 2)}, std::move(chain)};
 }
 
 TEST(OrthantEm, StartsFromTheSameDistribution) {
   const HiddenChain gaussian = gaussian_chain(RandomStream(1));
   ProbitOptions options;
-  options.factors = 2;
+  options.covariance.factors = 2;
   ChainIdentity identity = gaussian.identity();
   identity.emission = "probit";
   const HiddenChain probit(identity, as_probit(gaussian.parameters(), options, Compute(1)));
   EXPECT_LT((probit.course_probabilities(0) - gaussian.course_probabilities(0)).cwiseAbs().maxCoeff(), 0.005);
   const EvidenceBatch evidence = test::random_evidence(gaussian.schema(), 60, false, RandomStream(2));
-  const Estimates a = gaussian.log_likelihood(evidence, LikelihoodKind::mass, Compute(1));
+  const Estimates a = gaussian.log_likelihood(evidence, LikelihoodKind::mass, Compute(1), Precision::sampled);
   const Estimates b = probit.log_likelihood(evidence, LikelihoodKind::mass, Compute(1));
   // Nodes on the one side, sampling on the other.
   for (Index s = 0; s < 60; ++s)
@@ -47,18 +49,14 @@ TEST(OrthantEm, IsNeverWorseForTheStudentsHeldOutAndAlwaysTheSame) {
   const Cohort cohort =
       test::random_cohort({.students = 300, .courses = 6, .periods = 2, .unknown = 0.1}, RandomStream(71));
   for (const char* choice : {"gmm", "cmm", "hmm+gaussian"}) {
-    FitOptions options;
-    options.choice = parse_model_choice(choice);
-    options.states = 2;
-    options.restarts = 1;
-    options.em.max_iterations = 30;
-    options.refine = Refinement::orthant_em;
-    const FitResult fit = fit_model(cohort, options, Compute(2), {});
+    FitOptions options(choice);
+    options.set("states", 2).set("restarts", 1).set("iterations", 30).set("refine", "orthant-em");
+    const FitResult fit = test::fit(cohort, options);
     ASSERT_TRUE(fit.refinement);
     EXPECT_GE(fit.refinement->gain, 0);
     EXPECT_EQ(fit.refinement->students + fit.students, 300);
-    EXPECT_EQ(fit.model->identity().emission, fit.refinement->kept_round == 1 ? "probit" : "gaussian") << choice;
-    const FitResult again = fit_model(cohort, options, Compute(3), {});
+    EXPECT_EQ(fit.emission, fit.refinement->kept_round == 1 ? "probit" : "gaussian") << choice;
+    const FitResult again = test::fit(cohort, options, 3);
     ArchiveWriter first("model"), second("model");
     fit.model->save(first);
     again.model->save(second);
@@ -67,10 +65,9 @@ TEST(OrthantEm, IsNeverWorseForTheStudentsHeldOutAndAlwaysTheSame) {
 }
 
 TEST(OrthantEm, NeedsGaussianStates) {
-  FitOptions options;
-  options.choice = parse_model_choice("nb");
-  options.refine = Refinement::orthant_em;
-  EXPECT_THROW(fit_model(test::random_cohort({}, RandomStream(1)), options, Compute(1), {}), OptionError);
+  FitOptions options("nb");
+  options.set("refine", "orthant-em");
+  EXPECT_THROW(test::fit(test::random_cohort({}, RandomStream(1)), options), OptionError);
 }
 
 }  // namespace

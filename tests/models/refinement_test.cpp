@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "support/example_cohorts.h"
+#include "support/fits.h"
 #include "support/support.h"
 
 #include "desirepath/core/error.h"
 #include "desirepath/emissions/gaussian.h"
 #include "desirepath/emissions/latent_parameters.h"
-#include "desirepath/models/fit.h"
 
 namespace desirepath {
 namespace {
@@ -31,7 +31,7 @@ Cohort correlated_cohort(std::int64_t students, std::uint64_t seed, double unkno
     const bool second = stream.bernoulli(0.4);
     for (Id t = 0; t < periods; ++t) {
       const bool known = !stream.bernoulli(unknown);
-      parts.status.push_back(static_cast<std::uint8_t>(known ? PeriodStatus::present : PeriodStatus::unknown));
+      parts.presence.push_back(known ? Presence::present : Presence::unknown);
       const double interest = stream.normal();
       for (Id c = 0; c < courses; ++c) {
         const double mean = (c % 3 == 0 ? -0.3 : -1.1) + (second && c >= 3 ? 0.8 : 0);
@@ -45,25 +45,26 @@ Cohort correlated_cohort(std::int64_t students, std::uint64_t seed, double unkno
   return Cohort(std::move(parts));
 }
 
-FitOptions options_for(const std::string& model, Id states, const Cohort* validation) {
-  FitOptions options;
-  options.choice = parse_model_choice(model);
-  options.states = states;
-  options.restarts = 1;
-  options.em.max_iterations = 15;
-  options.em.tolerance = 0;
-  options.validation = validation;
-  options.refine = Refinement::policy_gradient;
-  options.policy_gradient.rounds = 8;
-  return options;
+FitOptions options_for(const std::string& model, Id states) {
+  FitOptions options(model);
+  options.set("states", states).set("restarts", 1).set("iterations", 15).set("tolerance", 0.0);
+  return options.set("refine", "policy-gradient").set("refine-rounds", 8);
 }
 
-double held_out_mean(const HiddenChain& model, const Cohort& cohort) {
-  return model.log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, Compute(2)).value.mean();
+FitResult validated_fit(const Cohort& training, const FitOptions& options, const Cohort& validation, int threads = 2) {
+  const Compute compute(threads);
+  TrainingContext context{compute};
+  context.validation = &validation;
+  return fit_model(training, options, context);
+}
+
+double held_out_mean(const Model& model, const Cohort& cohort) {
+  return model.log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, Compute(2), Precision::sampled)
+      .value.mean();
 }
 
 const GaussianParameters& gaussian_of(const FitResult& fit, std::size_t pool = 0) {
-  return dynamic_cast<const GaussianEmission&>(*fit.model->parameters().emissions[pool]).parameters();
+  return dynamic_cast<const GaussianEmission&>(*test::chain_of(fit).parameters().emissions[pool]).parameters();
 }
 
 struct Case {
@@ -78,12 +79,12 @@ TEST_P(Refine, NeverLeavesAWorseModelAndMovesOnlyWhatItShould) {
   const Case& param = GetParam();
   const Cohort training = correlated_cohort(400, 1, param.unknown),
                validation = correlated_cohort(300, 2, param.unknown);
-  FitOptions options = options_for(param.model, 2, &validation);
-  options.covariance = CovarianceChoice::parse(param.covariance);
-  options.policy_gradient.reward = param.reward;
-  const FitResult refined = fit_model(training, options, Compute(2), {});
-  options.refine = Refinement::none;
-  const FitResult plain = fit_model(training, options, Compute(2), {});
+  FitOptions options = options_for(param.model, 2);
+  options.set("covariance", param.covariance);
+  options.set("reward", std::string(name_of_value(param.reward)));
+  const FitResult refined = validated_fit(training, options, validation);
+  options.set("refine", "none");
+  const FitResult plain = validated_fit(training, options, validation);
 
   ASSERT_TRUE(refined.refinement);
   const RefinementReport& report = *refined.refinement;
@@ -99,7 +100,7 @@ TEST_P(Refine, NeverLeavesAWorseModelAndMovesOnlyWhatItShould) {
   // States and density rest on EM's means and variances; the chain is EM's too.
   EXPECT_EQ(gaussian_of(refined).mean, gaussian_of(plain).mean);
   EXPECT_LT((gaussian_of(refined).variances() - gaussian_of(plain).variances()).cwiseAbs().maxCoeff(), 1e-12);
-  EXPECT_EQ(refined.model->parameters().prior.initial, plain.model->parameters().prior.initial);
+  EXPECT_EQ(test::chain_of(refined).parameters().prior.initial, test::chain_of(plain).parameters().prior.initial);
   EXPECT_EQ(gaussian_of(refined).cholesky.front() == gaussian_of(plain).cholesky.front(), report.kept_round == 0);
   EXPECT_EQ(gaussian_of(refined).standard_mean == gaussian_of(plain).standard_mean, report.kept_round == 0);
 }
@@ -113,13 +114,13 @@ INSTANTIATE_TEST_SUITE_P(All, Refine,
 
 TEST(Refinement, FindsLatentCorrelationsThatTheDensityUnderstates) {
   const Cohort training = correlated_cohort(1500, 14), validation = correlated_cohort(500, 15);
-  FitOptions options = options_for("cmm", 1, &validation);
-  options.policy_gradient.reward = Reward::exact;
-  options.policy_gradient.rounds = 15;
-  options.policy_gradient.rate = 0.01;
-  const FitResult refined = fit_model(training, options, Compute(2), {});
-  options.refine = Refinement::none;
-  const FitResult plain = fit_model(training, options, Compute(2), {});
+  FitOptions options = options_for("cmm", 1);
+  options.set("reward", "exact");
+  options.set("refine-rounds", 15);
+  options.set("refine-rate", 0.01);
+  const FitResult refined = validated_fit(training, options, validation);
+  options.set("refine", "none");
+  const FitResult plain = validated_fit(training, options, validation);
   EXPECT_GT(refined.refinement->gain, 3 * refined.refinement->standard_error);
   const auto correlation = [](const FitResult& fit) {
     LatentParameters parameters(gaussian_of(fit).standard_mean, gaussian_of(fit).cholesky.front());
@@ -134,11 +135,11 @@ TEST(Refinement, KeepsTheStartWhereNothingIsBetter) {
   // Every course by itself: correlations of the training students are noise, and steps this long only add to it.
   const Cohort training = test::random_cohort({.students = 60, .courses = 6, .periods = 2}, RandomStream(3)),
                validation = test::random_cohort({.students = 400, .courses = 6, .periods = 2}, RandomStream(4));
-  FitOptions options = options_for("cmm", 1, &validation);
-  options.policy_gradient.rate = 0.5;
-  const FitResult refined = fit_model(training, options, Compute(2), {});
-  options.refine = Refinement::none;
-  const FitResult plain = fit_model(training, options, Compute(2), {});
+  FitOptions options = options_for("cmm", 1);
+  options.set("refine-rate", 0.5);
+  const FitResult refined = validated_fit(training, options, validation);
+  options.set("refine", "none");
+  const FitResult plain = validated_fit(training, options, validation);
   EXPECT_EQ(refined.refinement->kept_round, 0);
   EXPECT_EQ(refined.refinement->gain, 0);
   EXPECT_EQ(gaussian_of(refined).standard_mean, gaussian_of(plain).standard_mean);
@@ -150,14 +151,14 @@ TEST(Refinement, KeepsTheStartWhereNothingIsBetter) {
 
 TEST(Refinement, IsTheSameForAnyNumberOfThreadsAndFollowsTheSeed) {
   const Cohort training = correlated_cohort(300, 5, 0.2), validation = correlated_cohort(100, 6, 0.2);
-  FitOptions options = options_for("cmm", 2, &validation);
-  options.policy_gradient.rounds = 3;
+  FitOptions options = options_for("cmm", 2);
+  options.set("refine-rounds", 3);
   for (const Reward reward : {Reward::surrogate, Reward::exact}) {
-    options.policy_gradient.reward = reward;
+    options.set("reward", std::string(name_of_value(reward)));
     options.seed = 1;
-    const FitResult one = fit_model(training, options, Compute(1), {});
+    const FitResult one = validated_fit(training, options, validation, 1);
     for (const int threads : {2, 3, 7}) {
-      const FitResult more = fit_model(training, options, Compute(threads), {});
+      const FitResult more = validated_fit(training, options, validation, threads);
       EXPECT_EQ(more.refinement->trace, one.refinement->trace) << threads;
       for (std::size_t pool = 0; pool < 2; ++pool) {
         EXPECT_EQ(gaussian_of(more, pool).standard_mean, gaussian_of(one, pool).standard_mean);
@@ -165,15 +166,15 @@ TEST(Refinement, IsTheSameForAnyNumberOfThreadsAndFollowsTheSeed) {
       }
     }
     options.seed = 2;
-    EXPECT_NE(fit_model(training, options, Compute(2), {}).refinement->trace, one.refinement->trace);
+    EXPECT_NE(validated_fit(training, options, validation).refinement->trace, one.refinement->trace);
   }
 }
 
 TEST(Refinement, HoldsStudentsOutOfTrainingWhereNoValidationIsNamed) {
   const Cohort cohort = correlated_cohort(300, 7);
-  FitOptions options = options_for("cmm", 1, nullptr);
-  options.policy_gradient.rounds = 1;
-  const FitResult fit = fit_model(cohort, options, Compute(2), {});
+  FitOptions options = options_for("cmm", 1);
+  options.set("refine-rounds", 1);
+  const FitResult fit = test::fit(cohort, options);
   EXPECT_EQ(fit.students + fit.refinement->students, 300);
   EXPECT_NEAR(static_cast<double>(fit.refinement->students), 30, 16);
   EXPECT_TRUE(fit.validation_trace.empty());  // EM does not look at them
@@ -186,12 +187,12 @@ TEST(Refinement, HoldsStudentsOutOfTrainingWhereNoValidationIsNamed) {
 
 TEST(Refinement, SignalOfTheExactRewardFadesWithTheNumberOfCourses) {
   const Cohort training = correlated_cohort(400, 8), validation = correlated_cohort(50, 9);
-  FitOptions options = options_for("gmm", 1, &validation);
-  options.policy_gradient.rounds = 1;
-  options.policy_gradient.reward = Reward::exact;
-  const std::vector<RewardSignal> exact = fit_model(training, options, Compute(2), {}).refinement->signal;
-  options.policy_gradient.reward = Reward::surrogate;
-  const std::vector<RewardSignal> surrogate = fit_model(training, options, Compute(2), {}).refinement->signal;
+  FitOptions options = options_for("gmm", 1);
+  options.set("refine-rounds", 1);
+  options.set("reward", "exact");
+  const std::vector<RewardSignal> exact = validated_fit(training, options, validation).refinement->signal;
+  options.set("reward", "surrogate");
+  const std::vector<RewardSignal> surrogate = validated_fit(training, options, validation).refinement->signal;
   ASSERT_EQ(exact.size(), surrogate.size());
   double weight = 0;
   for (const RewardSignal& row : exact)
@@ -204,19 +205,13 @@ TEST(Refinement, SignalOfTheExactRewardFadesWithTheNumberOfCourses) {
 
 TEST(Refinement, OptionsThatDoNotFitAreRefusedWithAReason) {
   const Cohort cohort = correlated_cohort(30, 10);
-  FitOptions options = options_for("cmm", 1, nullptr);
-  const auto refusal = [&] {
-    return test::message_of<OptionError>([&] { fit_model(cohort, options, Compute(1), {}); });
+  const auto refusal = [&](const std::string& model, const char* setting, const char* value) {
+    return test::message_of<OptionError>([&] { test::fit(cohort, options_for(model, 1).set(setting, value)); });
   };
-  options.refine = Refinement::policy_gradient;
-  options.covariance = CovarianceChoice::parse("factor:2");
-  EXPECT_NE(refusal().find("full or tied"), std::string::npos);
-  options.covariance.reset();
-  options.choice = parse_model_choice("nb");
-  EXPECT_NE(refusal().find("--emission gaussian"), std::string::npos);
-  EXPECT_NE(test::message_of<OptionError>([] { parse_refinement("gradient"); }).find("policy-gradient"),
-            std::string::npos);
-  EXPECT_NE(test::message_of<OptionError>([] { parse_reward("true"); }).find("surrogate"), std::string::npos);
+  EXPECT_NE(refusal("cmm", "covariance", "factor:2").find("full or tied"), std::string::npos);
+  EXPECT_NE(refusal("nb", "reward", "surrogate").find("emission gaussian"), std::string::npos);
+  EXPECT_NE(refusal("cmm", "refine", "gradient").find("policy-gradient"), std::string::npos);
+  EXPECT_NE(refusal("cmm", "reward", "true").find("surrogate"), std::string::npos);
 }
 
 TEST(LatentParameters, RoundTripAndGradientByFiniteDifferences) {

@@ -21,11 +21,11 @@ Cohort random_cohort(const RandomCohortOptions& options, RandomStream stream) {
     bool left = false;
     for (Id t = 0; t < options.periods; ++t) {
       const bool unknown = stream.bernoulli(options.unknown);
-      const PeriodStatus status = left ? PeriodStatus::left : unknown ? PeriodStatus::unknown : PeriodStatus::present;
-      parts.status.push_back(static_cast<std::uint8_t>(status));
+      const Presence status = left ? Presence::left : unknown ? Presence::unknown : Presence::present;
+      parts.presence.push_back(status);
       for (Id c = 0; c < options.courses; ++c) {
         const bool taken = stream.bernoulli(options.taken);
-        if (taken && status == PeriodStatus::present) enrollments.add(parts.schema.bit(t, c));
+        if (taken && status == Presence::present) enrollments.add(parts.schema.bit(t, c));
       }
       enrollments.finish_row();
       left = left || stream.bernoulli(options.left);

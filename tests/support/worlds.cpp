@@ -1,55 +1,15 @@
 #include "support/worlds.h"
 
 #include <cmath>
-#include <stdexcept>
+#include <map>
 
 #include "support/example_cohorts.h"
 
-#include "desirepath/emissions/bernoulli.h"
-#include "desirepath/emissions/probit.h"
-#include "desirepath/emissions/tree.h"
 #include "desirepath/models/catalog.h"
 
 namespace desirepath::test {
 
-double emission_probability(const Emission& emission, const std::vector<bool>& bits, Id state) {
-  double probability = 1;
-  if (const auto* bernoulli = dynamic_cast<const BernoulliEmission*>(&emission)) {
-    for (std::size_t j = 0; j < bits.size(); ++j) {
-      const double p = bernoulli->probability()(static_cast<Index>(j), state);
-      probability *= bits[j] ? p : 1 - p;
-    }
-    return probability;
-  }
-  if (const auto* tree = dynamic_cast<const TreeEmission*>(&emission)) {
-    const TreeGroup& group = tree->groups()[tree->is_shared() ? 0 : static_cast<std::size_t>(state)];
-    for (std::size_t j = 0; j < bits.size(); ++j) {
-      const Id parent = group.tree().parent(static_cast<Id>(j));
-      const bool given = parent >= 0 && bits[static_cast<std::size_t>(parent)];
-      const RowMatrix& table = given ? group.given_taken() : group.given_not_taken();
-      const double p = table(static_cast<Index>(j), state - group.first_state());
-      probability *= bits[j] ? p : 1 - p;
-    }
-    return probability;
-  }
-  if (const auto* probit = dynamic_cast<const ProbitEmission*>(&emission)) {
-    probability = 0;
-    for (Index s = 0; s < probit->nodes().log_weights.size(); ++s) {
-      double product = std::exp(probit->nodes().log_weights[s]);
-      for (std::size_t j = 0; j < bits.size(); ++j) {
-        const auto bit = static_cast<Index>(j);
-        const double eta = probit->intercepts()(bit, state) +
-                           probit->slopes().row(state * probit->bit_count() + bit).dot(probit->nodes().points.row(s));
-        product *= 0.5 * std::erfc((bits[j] ? -eta : eta) / std::sqrt(2.0));
-      }
-      probability += product;
-    }
-    return probability;
-  }
-  throw std::logic_error("no enumeration of this family");
-}
-
-std::vector<World> enumerate_worlds(const HiddenChain& model) {
+std::vector<World> enumerate_worlds(const HiddenChain& model, const EmissionTruth& truth) {
   const Schema& schema = model.schema();
   const Id courses = schema.course_count(), periods = schema.period_count();
   const ChainParameters& parameters = model.parameters();
@@ -71,7 +31,7 @@ std::vector<World> enumerate_worlds(const HiddenChain& model) {
         for (Id k = 0; k < emitting; ++k) {
           const double departure = parameters.departures.size() > 0 ? parameters.departures(k, d - 1) : 1;
           probability +=
-              parameters.prior.initial[k] * departure * emission_probability(*parameters.emissions[0], world.taken, k);
+              parameters.prior.initial[k] * departure * truth.probability(*parameters.emissions[0], world.taken, k);
         }
         world.probability = probability;
         worlds.push_back(std::move(world));
@@ -118,7 +78,7 @@ std::vector<World> enumerate_worlds(const HiddenChain& model) {
         here.taken.insert(here.taken.end(), bits.begin(), bits.end());
         here.left.push_back(false);
         for (Id k = 0; k < emitting; ++k)
-          here.weight[k] = prior[k] * emission_probability(emission, bits, k);
+          here.weight[k] = prior[k] * truth.probability(emission, bits, k);
         next.push_back(std::move(here));
       }
       if (parameters.has_left_state) {
@@ -140,14 +100,14 @@ bool agrees(const World& world, const EvidenceBatch& evidence, std::int64_t stud
   const Id courses = evidence.course_count();
   for (Id t = 0; t < evidence.period_count(); ++t) {
     if (evidence.is_unknown(student, t)) continue;
-    const PeriodKnowledge knowledge = evidence.knowledge(student, t);
+    const Presence knowledge = evidence.presence(student, t);
     const bool left = world.left[static_cast<std::size_t>(t)];
-    if ((knowledge == PeriodKnowledge::left) != left) return false;
+    if ((knowledge == Presence::left) != left) return false;
     if (left) continue;
     const auto taken = evidence.taken(student, t), exceptions = evidence.exceptions(student, t);
     for (Id bit = t * courses; bit < (t + 1) * courses; ++bit) {
       const bool named = std::ranges::binary_search(taken, bit), excepted = std::ranges::binary_search(exceptions, bit);
-      const bool known = named || (knowledge == PeriodKnowledge::closed ? !excepted : excepted);
+      const bool known = named || (knowledge == Presence::present ? !excepted : excepted);
       if (known && world.taken[static_cast<std::size_t>(bit)] != named) return false;
     }
   }
@@ -163,61 +123,15 @@ Vector random_simplex(Index size, RandomStream& stream) {
   return weights / weights.sum();
 }
 
-std::unique_ptr<Emission> random_emission(const std::string& family, Id bits, Id states, RandomStream& stream) {
-  const auto table = [&] {
-    RowMatrix p(bits, states);
-    for (Index i = 0; i < p.size(); ++i)
-      p.data()[i] = 0.05 + 0.9 * stream.uniform();
-    return p;
-  };
-  if (family == "bernoulli") return std::make_unique<BernoulliEmission>(table());
-  if (family == "probit") {
-    const auto normals = [&](Index rows, Index columns) {
-      RowMatrix values(rows, columns);
-      for (Index i = 0; i < values.size(); ++i)
-        values.data()[i] = stream.normal();
-      return values;
-    };
-    const RowMatrix intercepts = normals(bits, states), slopes = normals(bits * states, 2);
-    return std::make_unique<ProbitEmission>(intercepts, slopes, factor_nodes(2, 32));
-  }
-  const auto tree = [&] {
-    std::vector<Id> parent(static_cast<std::size_t>(bits), -1);
-    // A random recursive tree in a shuffled order, now and then a second root.
-    std::vector<Id> order(static_cast<std::size_t>(bits));
-    for (Id j = 0; j < bits; ++j)
-      order[static_cast<std::size_t>(j)] = j;
-    shuffle(order, stream);
-    for (std::size_t i = 1; i < order.size(); ++i) {
-      if (stream.bernoulli(0.15)) continue;
-      parent[static_cast<std::size_t>(order[i])] = order[stream.below(i)];
-    }
-    return DependencyTree(parent);
-  };
-  const auto with_roots = [&](const DependencyTree& shape, RowMatrix no, RowMatrix yes, Id first) {
-    for (Id j = 0; j < bits; ++j) {
-      if (shape.parent(j) < 0) yes.row(j) = no.row(j);
-    }
-    return TreeGroup(shape, first, std::move(no), std::move(yes));
-  };
-  std::vector<TreeGroup> groups;
-  if (family == "tree") {
-    groups.push_back(with_roots(tree(), table(), table(), 0));
-  } else {  // "tree-per-state"
-    for (Id k = 0; k < states; ++k)
-      groups.push_back(with_roots(tree(), table().col(0), table().col(0), k));
-  }
-  return std::make_unique<TreeEmission>(std::move(groups));
-}
-
 }  // namespace
 
-HiddenChain random_chain(const std::string& model, const std::string& emission, Id courses, Id periods, Id states,
+HiddenChain random_chain(const std::string& model, const EmissionTruth& truth, Id courses, Id periods, Id states,
                          bool with_left, RandomStream stream) {
-  const CatalogEntry& entry = require_model(model);
-  ChainIdentity identity{model, emission.starts_with("tree") ? "tree" : emission, entry.structure,
+  const ModelEntry& entry = standard_catalog().model(model);
+  const TimeStructure structure = *entry.structure;
+  ChainIdentity identity{model, truth.family, truth.family == entry.default_emission, structure,
                          small_schema(courses, periods)};
-  const StepLayout layout = StepLayout::of(entry.structure, periods);
+  const StepLayout layout = StepLayout::of(structure, periods);
   const bool chain = layout.step_count() > 1;
   const Id all = states + (with_left && chain ? 1 : 0);
   ChainParameters parameters;
@@ -225,7 +139,7 @@ HiddenChain random_chain(const std::string& model, const std::string& emission, 
   parameters.prior.initial = Vector::Zero(all);
   parameters.prior.initial.head(states) = random_simplex(states, stream);
   for (Id t = 0; t + 1 < layout.step_count(); ++t) {
-    if (entry.structure == TimeStructure::tied && t > 0) {
+    if (structure == TimeStructure::tied && t > 0) {
       parameters.prior.transitions.push_back(parameters.prior.transitions.front());
       continue;
     }
@@ -240,15 +154,14 @@ HiddenChain random_chain(const std::string& model, const std::string& emission, 
     for (Id k = 0; k < states; ++k)
       parameters.departures.row(k) = random_simplex(periods, stream).transpose();
   }
-  const Id bits = (layout.steps[0].last - layout.steps[0].first) * courses;
   for (Id p = 0; p < layout.pool_count(); ++p)
-    parameters.emissions.push_back(random_emission(emission, bits, states, stream));
+    parameters.emissions.push_back(truth.draw(layout.shape(identity.schema), states, stream));
   return {std::move(identity), std::move(parameters)};
 }
 
 EvidenceBatch random_evidence(const Schema& schema, std::int64_t students, bool with_left, RandomStream stream) {
   std::vector<std::string> ids;
-  std::vector<PeriodKnowledge> knowledge;
+  std::vector<Presence> knowledge;
   BinaryMatrixBuilder taken(schema.bit_count()), exceptions(schema.bit_count());
   for (std::int64_t s = 0; s < students; ++s) {
     ids.push_back("s" + std::to_string(s));
@@ -257,12 +170,12 @@ EvidenceBatch random_evidence(const Schema& schema, std::int64_t students, bool 
       left = left || (with_left && t > 0 && stream.bernoulli(0.2));
       const double kind = stream.uniform();
       if (left) {
-        knowledge.push_back(PeriodKnowledge::left);
+        knowledge.push_back(Presence::left);
       } else if (kind < 0.25) {
-        knowledge.push_back(PeriodKnowledge::open);  // unknown
+        knowledge.push_back(Presence::unknown);  // unknown
       } else {
         const bool closed = kind < 0.65;
-        knowledge.push_back(closed ? PeriodKnowledge::closed : PeriodKnowledge::open);
+        knowledge.push_back(closed ? Presence::present : Presence::unknown);
         for (Id c = 0; c < schema.course_count(); ++c) {
           const double draw = stream.uniform();
           if (draw < 0.35)

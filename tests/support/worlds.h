@@ -5,6 +5,8 @@
 #include <functional>
 #include <vector>
 
+#include "support/emission_truths.h"
+
 #include "desirepath/models/hidden_chain.h"
 
 namespace desirepath::test {
@@ -16,18 +18,14 @@ struct World {
   double probability = 0;
 };
 
-/// All worlds with their probabilities. Emissions are evaluated by `emission_probability` on complete rows, written
-/// here independently of the library's own scoring.
-std::vector<World> enumerate_worlds(const HiddenChain& model);
-
-/// p(bits of a step | state) of a Bernoulli, tree or probit emission, straight from its parameters.
-double emission_probability(const Emission& emission, const std::vector<bool>& bits, Id state);
+/// All worlds with their probabilities; emissions are evaluated on complete rows by the family's truth.
+std::vector<World> enumerate_worlds(const HiddenChain& model, const EmissionTruth& truth);
 
 /// Whether a world agrees with what is known of a student.
 bool agrees(const World& world, const EvidenceBatch& evidence, std::int64_t student);
 
 /// A chain of the catalog with drawn parameters.
-HiddenChain random_chain(const std::string& model, const std::string& emission, Id courses, Id periods, Id states,
+HiddenChain random_chain(const std::string& model, const EmissionTruth& truth, Id courses, Id periods, Id states,
                          bool with_left, RandomStream stream);
 
 /// Evidence of every kind: periods unknown, open, closed, left; bits named or not.

@@ -34,13 +34,13 @@ TEST(Cohort, RefusesADamagedFileAtEveryByte) {
   const std::vector<std::byte> whole = with_attributes().bytes();
   for (std::size_t size = 0; size < whole.size(); ++size) {
     std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-    EXPECT_THROW(Cohort::load(ArchiveReader::from_bytes(std::move(cut), "file")), ModelFileError) << size;
+    EXPECT_THROW(Cohort::load(ArchiveReader::from_bytes(std::move(cut), "file")), ArchiveError) << size;
   }
   RandomStream stream(1);
   for (int i = 0; i < 2000; ++i) {
     std::vector<std::byte> flipped = whole;
     flipped[stream.below(flipped.size())] ^= std::byte(1 << stream.below(8));
-    EXPECT_THROW(Cohort::load(ArchiveReader::from_bytes(std::move(flipped), "file")), ModelFileError);
+    EXPECT_THROW(Cohort::load(ArchiveReader::from_bytes(std::move(flipped), "file")), ArchiveError);
   }
 }
 
@@ -51,9 +51,9 @@ TEST(Cohort, RefusesPartsThatDoNotFit) {
     change(parts);
     EXPECT_THROW(Cohort{std::move(parts)}, InputError);
   };
-  broken([](CohortParts& p) { p.status.pop_back(); });
-  broken([](CohortParts& p) { p.status[0] = 9; });
-  broken([](CohortParts& p) { std::ranges::fill(p.status, std::uint8_t{0}); });
+  broken([](CohortParts& p) { p.presence.pop_back(); });
+  broken([](CohortParts& p) { p.presence[0] = static_cast<Presence>(9); });
+  broken([](CohortParts& p) { std::ranges::fill(p.presence, Presence::unknown); });
   broken([](CohortParts& p) { p.calendar.pop_back(); });
   broken([](CohortParts& p) { p.attributes[0].codes[0] = 3; });
   broken([](CohortParts& p) { p.attributes[0].codes.pop_back(); });
@@ -78,7 +78,8 @@ TEST(Summary, CountsByHand) {
   CohortParts parts;
   parts.schema = Schema({{"a", "", "", "Arts", "", {}, {}}, {"b", "", "", "Science", "", {}, {}}}, {"1", "2"});
   parts.students = {"x", "y", "z"};
-  parts.status = {1, 1, 1, 0, 1, 2};
+  using enum Presence;
+  parts.presence = {present, present, present, unknown, present, left};
   parts.enrollments = BinaryMatrix({0, 2, 3, 4, 4, 4, 4}, {0, 1, 3, 0}, 4);
   const CohortSummary summary = summarise(Cohort(std::move(parts)));
   EXPECT_EQ(summary.students, 3);
@@ -137,7 +138,7 @@ TEST(Split, ByAttributeTakesTheLastValues) {
 TEST(Split, ByEntryYearWhereNoAttributeHasTheName) {
   CohortParts parts = with_attributes().parts();
   parts.attributes.clear();
-  for (std::size_t row = 0; row < parts.status.size(); ++row)
+  for (std::size_t row = 0; row < parts.presence.size(); ++row)
     parts.calendar[row] = static_cast<std::int32_t>(2000 + row / 2 % 3 + row % 2);
   const Cohort cohort(std::move(parts));
   const Split split = split_by_attribute(cohort, "entry", 0, 1);

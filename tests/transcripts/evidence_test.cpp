@@ -21,11 +21,11 @@ TEST(Evidence, RowsBecomeKnowledge) {
                                          {"bob", "2", "c1", true, 6}};
   const EvidenceBatch evidence = evidence_from_rows(schema, rows, "file");
   EXPECT_EQ(evidence.students(), (std::vector<std::string>{"ann", "bob"}));
-  EXPECT_EQ(evidence.knowledge(0, 0), PeriodKnowledge::closed);
+  EXPECT_EQ(evidence.presence(0, 0), Presence::present);
   EXPECT_EQ(list(evidence.taken(0, 0)), (std::vector<Id>{0}));
   EXPECT_EQ(list(evidence.exceptions(0, 0)), (std::vector<Id>{2}));
   EXPECT_TRUE(evidence.is_unknown(0, 1));
-  EXPECT_EQ(evidence.knowledge(1, 1), PeriodKnowledge::open);
+  EXPECT_EQ(evidence.presence(1, 1), Presence::unknown);
   EXPECT_EQ(list(evidence.taken(1, 1)), (std::vector<Id>{3}));
   EXPECT_EQ(list(evidence.exceptions(1, 1)), (std::vector<Id>{4}));
 }
@@ -49,9 +49,9 @@ TEST(Evidence, OfACohortKeepsPresentUnknownAndLeftApart) {
   const EvidenceBatch evidence = EvidenceBatch::of(cohort);
   for (std::int64_t s = 0; s < 30; ++s) {
     for (Id t = 0; t < 3; ++t) {
-      const PeriodStatus status = cohort.status(s, t);
-      EXPECT_EQ(evidence.is_unknown(s, t), status == PeriodStatus::unknown);
-      EXPECT_EQ(evidence.knowledge(s, t) == PeriodKnowledge::left, status == PeriodStatus::left);
+      const Presence status = cohort.presence(s, t);
+      EXPECT_EQ(evidence.is_unknown(s, t), status == Presence::unknown);
+      EXPECT_EQ(evidence.presence(s, t) == Presence::left, status == Presence::left);
       EXPECT_EQ(list(evidence.taken(s, t)), list(cohort.bits(s, t)));
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <charconv>
 #include <cstring>
 #include <fstream>
@@ -74,27 +75,54 @@ ArchiveWriter::ArchiveWriter(std::string kind) {
 }
 
 void ArchiveWriter::add_array(const std::string& name, ElementType type, std::span<const std::byte> bytes,
-                              std::vector<std::int64_t> shape) {
+                              std::vector<std::int64_t> shape, std::shared_ptr<const void> owner) {
   std::size_t expected = describe(type).size;
   for (const std::int64_t extent : shape)
     expected *= static_cast<std::size_t>(extent);
-  if (expected != bytes.size()) throw ModelFileError(concat("array ", name, ": shape and size disagree"));
-  arrays_.push_back({name, type, bytes, std::move(shape)});
+  assert(expected == bytes.size());
+  arrays_.push_back({name, type, bytes, std::move(shape), std::move(owner)});
+}
+
+namespace {
+
+std::span<const std::byte> bytes_of(const double* values, Index count) {
+  return std::as_bytes(std::span(values, static_cast<std::size_t>(count)));
+}
+
+}  // namespace
+
+void ArchiveWriter::add(const std::string& name, Vector values) {
+  const auto owned = std::make_shared<const Vector>(std::move(values));
+  add_array(name, ElementType::F64, bytes_of(owned->data(), owned->size()), {owned->size()}, owned);
+}
+
+void ArchiveWriter::add(const std::string& name, RowMatrix matrix) {
+  const auto owned = std::make_shared<const RowMatrix>(std::move(matrix));
+  add_array(name, ElementType::F64, bytes_of(owned->data(), owned->size()), {owned->rows(), owned->cols()}, owned);
+}
+
+void ArchiveWriter::add_columns(const std::string& name, Matrix matrix) {
+  const auto owned = std::make_shared<const Matrix>(std::move(matrix));
+  add_array(name, ElementType::F64, bytes_of(owned->data(), owned->size()), {owned->cols(), owned->rows()}, owned);
+}
+
+void ArchiveWriter::add(const std::string& name, const BinaryMatrix& matrix, const std::string& columns) {
+  add_array(name + ".row_begin", ElementType::I64, std::as_bytes(matrix.row_begin()), {matrix.row_count() + 1},
+            matrix.owner());
+  add_array(concat(name, ".", columns), ElementType::I32, std::as_bytes(matrix.columns()), {matrix.one_count()},
+            matrix.owner());
 }
 
 void ArchiveWriter::add_texts(const std::string& name, std::span<const std::string> texts) {
-  auto offsets = std::make_unique<std::vector<std::int64_t>>();
-  auto bytes = std::make_unique<std::vector<std::uint8_t>>();
-  offsets->reserve(texts.size() + 1);
-  offsets->push_back(0);
+  std::vector<std::int64_t> offsets = {0};
+  std::vector<std::uint8_t> bytes;
+  offsets.reserve(texts.size() + 1);
   for (const std::string& text : texts) {
-    bytes->insert(bytes->end(), text.begin(), text.end());
-    offsets->push_back(static_cast<std::int64_t>(bytes->size()));
+    bytes.insert(bytes.end(), text.begin(), text.end());
+    offsets.push_back(static_cast<std::int64_t>(bytes.size()));
   }
-  add(name + ".offsets", *offsets);
-  add(name + ".bytes", *bytes);
-  owned_offsets_.push_back(std::move(offsets));
-  owned_bytes_.push_back(std::move(bytes));
+  add(name + ".offsets", std::move(offsets));
+  add(name + ".bytes", std::move(bytes));
 }
 
 std::string ArchiveWriter::header(std::vector<const Array*>& order) const {
@@ -119,7 +147,7 @@ std::string ArchiveWriter::header(std::vector<const Array*>& order) const {
   std::string text = entries.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const auto digits = digest_position(text);
-  if (!digits) throw ModelFileError("archive header: a value looks like the digest's key");
+  if (!digits) throw ArchiveError("archive header: a value looks like the digest's key");
   DigestBuilder digest;
   digest.add(length_bytes(text.size()));
   digest.add(text);
@@ -172,7 +200,7 @@ bool ArchiveReader::looks_like_archive(const std::filesystem::path& path) {
 
 void ArchiveReader::refuse(const std::string& reason) const {
   const bool damaged = reason.starts_with("damaged");
-  throw ModelFileError(concat(name_, ": ", reason, damaged ? "; copy it again or make it anew" : ""));
+  throw ArchiveError(concat(name_, ": ", reason, damaged ? "; copy it again or make it anew" : ""));
 }
 
 ArchiveReader::ArchiveReader(std::vector<std::byte> bytes, std::string name)
@@ -285,6 +313,25 @@ void ArchiveReader::require_shape(const std::string& name, const std::vector<std
 
 void ArchiveReader::copy_to(const ArrayInfo& array, void* target) const {
   if (array.end > array.begin) std::memcpy(target, bytes_.data() + data_begin_ + array.begin, array.end - array.begin);
+}
+
+RowMatrix ArchiveReader::read_matrix(const std::string& name) const {
+  const std::vector<std::int64_t>& extents = shape(name);
+  if (extents.size() != 2) refuse(concat("damaged: array '", name, "' is no matrix"));
+  const ArrayInfo& array = typed(name, ElementType::F64);
+  RowMatrix matrix(extents[0], extents[1]);
+  copy_to(array, matrix.data());
+  if (!matrix.allFinite()) refuse(concat("damaged: array '", name, "' holds what is no number"));
+  return matrix;
+}
+
+RowMatrix ArchiveReader::read_matrix(const std::string& name, Index rows, Index columns) const {
+  require_shape(name, {rows, columns});
+  return read_matrix(name);
+}
+
+Matrix ArchiveReader::read_columns(const std::string& name) const {
+  return read_matrix(name).transpose();
 }
 
 std::vector<std::string> ArchiveReader::read_texts(const std::string& name) const {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "desirepath/core/atomic_file.h"
+#include "desirepath/core/binary_matrix.h"
 
 namespace desirepath::inline core {
 
@@ -49,16 +50,23 @@ class ArchiveWriter {
   explicit ArchiveWriter(std::string kind);
 
   void set(const std::string& key, std::string value) { metadata_[key] = std::move(value); }
-  /// The values are not copied: they must live until write() or bytes().
   template <class T>
-  void add(const std::string& name, std::span<const T> values, std::vector<std::int64_t> shape) {
-    add_array(name, element_type_of<T>(), std::as_bytes(values), std::move(shape));
+  void add(const std::string& name, std::vector<T> values, std::vector<std::int64_t> shape) {
+    auto owned = std::make_shared<const std::vector<T>>(std::move(values));
+    add_array(name, element_type_of<T>(), std::as_bytes(std::span(*owned)), std::move(shape), owned);
   }
   template <class T>
-  void add(const std::string& name, const std::vector<T>& values) {
-    add(name, std::span<const T>(values), {static_cast<std::int64_t>(values.size())});
+  void add(const std::string& name, std::vector<T> values) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    add(name, std::move(values), {count});
   }
-  /// Texts as two arrays, NAME.bytes and NAME.offsets; these are copied.
+  void add(const std::string& name, Vector values);
+  void add(const std::string& name, RowMatrix matrix);
+  /// Column by column, as it lies: in the file it is the transpose.
+  void add_columns(const std::string& name, Matrix matrix);
+  /// NAME.row_begin and NAME.`columns`; shared, not copied.
+  void add(const std::string& name, const BinaryMatrix& matrix, const std::string& columns);
+  /// Texts as two arrays, NAME.bytes and NAME.offsets.
   void add_texts(const std::string& name, std::span<const std::string> texts);
 
   void write(const std::filesystem::path& path, Overwrite overwrite) const;
@@ -70,18 +78,17 @@ class ArchiveWriter {
     ElementType type;
     std::span<const std::byte> bytes;
     std::vector<std::int64_t> shape;
+    std::shared_ptr<const void> owner;
   };
   void add_array(const std::string& name, ElementType type, std::span<const std::byte> bytes,
-                 std::vector<std::int64_t> shape);
+                 std::vector<std::int64_t> shape, std::shared_ptr<const void> owner);
   std::string header(std::vector<const Array*>& order) const;
 
   std::map<std::string, std::string> metadata_;
   std::vector<Array> arrays_;
-  std::vector<std::unique_ptr<std::vector<std::int64_t>>> owned_offsets_;
-  std::vector<std::unique_ptr<std::vector<std::uint8_t>>> owned_bytes_;
 };
 
-/// A whole archive in memory, checked: structure, version, digest. Throws ModelFileError with the reason.
+/// A whole archive in memory, checked: structure, version, digest. Throws ArchiveError with the reason.
 class ArchiveReader {
  public:
   static ArchiveReader open(const std::filesystem::path& path);
@@ -122,6 +129,11 @@ class ArchiveReader {
     require_shape(name, expected_shape);
     return read<T>(name);
   }
+  /// A matrix of finite numbers as add(RowMatrix) wrote it; throws where it has another shape than two extents.
+  RowMatrix read_matrix(const std::string& name) const;
+  RowMatrix read_matrix(const std::string& name, Index rows, Index columns) const;
+  /// As add_columns() wrote it.
+  Matrix read_columns(const std::string& name) const;
   std::vector<std::string> read_texts(const std::string& name) const;
 
   [[noreturn]] void refuse(const std::string& reason) const;

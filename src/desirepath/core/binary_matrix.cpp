@@ -8,12 +8,16 @@
 namespace desirepath::inline core {
 
 BinaryMatrix::BinaryMatrix(std::vector<std::int64_t> row_begin, std::vector<Id> columns, Id column_count)
-    : row_begin_(std::move(row_begin)), columns_(std::move(columns)), column_count_(column_count) {
-  const auto ones = static_cast<std::int64_t>(columns_.size());
-  if (row_begin_.empty() || row_begin_.front() != 0 || row_begin_.back() != ones || column_count_ < 0) {
+    : lists_(std::make_shared<const Lists>(std::move(row_begin), std::move(columns))),
+      row_begin_(lists_->row_begin.data()),
+      columns_(lists_->columns.data()),
+      column_count_(column_count) {
+  const std::vector<std::int64_t>& begin = lists_->row_begin;
+  const auto ones = static_cast<std::int64_t>(lists_->columns.size());
+  if (begin.empty() || begin.front() != 0 || begin.back() != ones || column_count_ < 0) {
     throw InputError("sparse rows: row pointers do not span the entries");
   }
-  for (std::size_t r = 0; r + 1 < row_begin_.size(); ++r) {
+  for (std::size_t r = 0; r + 1 < begin.size(); ++r) {
     if (row_begin_[r] > row_begin_[r + 1] || row_begin_[r + 1] > ones) {
       throw InputError("sparse rows: row pointers do not climb");
     }

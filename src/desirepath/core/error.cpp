@@ -1,6 +1,10 @@
 #include "desirepath/core/error.h"
 
+#include "desirepath/core/setting_name.h"
+
 namespace desirepath::inline core {
+
+Error::Error(const std::string& message) : std::runtime_error(render_settings(message, "")), marked_(message) {}
 
 std::string to_string(const SourcePosition& position) {
   std::string text = position.file;

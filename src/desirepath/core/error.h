@@ -11,9 +11,15 @@ namespace desirepath::inline core {
 
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  /// The message may hold names of settings (setting_name.h); what() has them bare.
+  explicit Error(const std::string& message);
+  /// The message with its settings marked, for a front end to render.
+  const std::string& marked() const { return marked_; }
   /// Exit code of the program when this ends it.
   virtual int exit_code() const { return 1; }
+
+ private:
+  std::string marked_;
 };
 
 /// Where in an input file; line and column count from 1, 0 = not known.
@@ -41,7 +47,7 @@ class OptionError : public Error {
 };
 
 /// A cohort, model or checkpoint file is damaged, of another kind or of a newer version.
-class ModelFileError : public Error {
+class ArchiveError : public Error {
  public:
   using Error::Error;
   int exit_code() const override { return 3; }

@@ -30,14 +30,10 @@ BernoulliEmission::BernoulliEmission(RowMatrix probability) : probability_(std::
 }
 
 std::unique_ptr<BernoulliEmission> BernoulliEmission::load(const ArchiveReader& archive, const std::string& prefix) {
-  const std::string name = prefix + ".probability";
-  const std::vector<double> values = archive.read<double>(name);
-  const std::vector<std::int64_t>& shape = archive.shape(name);
-  if (shape.size() != 2) archive.refuse("damaged: " + name);
-  for (const double value : values) {
-    if (!(value >= 0 && value <= 1)) archive.refuse("damaged: a probability outside 0 .. 1");
-  }
-  return std::make_unique<BernoulliEmission>(Eigen::Map<const RowMatrix>(values.data(), shape[0], shape[1]));
+  RowMatrix probability = archive.read_matrix(prefix + ".probability");
+  if (!((probability.array() >= 0) && (probability.array() <= 1)).all())
+    archive.refuse("damaged: a probability outside 0 .. 1");
+  return std::make_unique<BernoulliEmission>(std::move(probability));
 }
 
 std::span<const LikelihoodKind> BernoulliEmission::likelihood_kinds() const {
@@ -45,7 +41,7 @@ std::span<const LikelihoodKind> BernoulliEmission::likelihood_kinds() const {
   return kinds;
 }
 
-RowScores BernoulliEmission::score(const StepRows& rows, LikelihoodKind, const Compute& compute) const {
+RowScores BernoulliEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Compute& compute) const {
   // The base of a pattern lacks its unknown bits.
   const Index states = state_count();
   RowMatrix base = base_.finite.replicate(rows.pattern_count(), 1);
@@ -125,9 +121,7 @@ std::unique_ptr<Emission> BernoulliEmission::reordered(std::span<const Id> order
 }
 
 void BernoulliEmission::save(ArchiveWriter& archive, const std::string& prefix) const {
-  archive.add(prefix + ".probability",
-              std::span<const double>(probability_.data(), static_cast<std::size_t>(probability_.size())),
-              {probability_.rows(), probability_.cols()});
+  archive.add(prefix + ".probability", probability_);
 }
 
 RowMatrix weights_by_pattern(const StepRows& rows, const RowMatrix& responsibilities, const Compute& compute) {
@@ -178,9 +172,9 @@ std::unique_ptr<Emission> BernoulliLearner::maximize(const StepRows& rows, const
   RowMatrix& probability = counts.taken;
   for (Index j = 0; j < probability.rows(); ++j) {
     for (Index k = 0; k < probability.cols(); ++k) {
-      const double weight = counts.known(j, k) + 2 * pseudocount_;
+      const double weight = counts.known(j, k) + 2 * options_.pseudocount;
       // A state without students keeps to even odds until it is re-seeded.
-      const double p = weight > 0 ? (probability(j, k) + pseudocount_) / weight : 0.5;
+      const double p = weight > 0 ? (probability(j, k) + options_.pseudocount) / weight : 0.5;
       probability(j, k) = std::min(1.0, std::max(0.0, p));
     }
   }
@@ -256,18 +250,18 @@ class BernoulliLeftOut : public LeftOut {
 
 std::unique_ptr<LeftOut> BernoulliLearner::leave_out(const StepRows& rows, const RowMatrix& responsibilities,
                                                      const Compute& compute) const {
-  return std::make_unique<BernoulliLeftOut>(rows, count_bits(rows, responsibilities, compute), pseudocount_);
+  return std::make_unique<BernoulliLeftOut>(rows, count_bits(rows, responsibilities, compute), options_.pseudocount);
 }
 
 double BernoulliLearner::log_prior(const StepRows&, const Emission& emission) const {
-  if (pseudocount_ == 0) return 0;
+  if (options_.pseudocount == 0) return 0;
   const RowMatrix& p = dynamic_cast<const BernoulliEmission&>(emission).probability();
   double sum = 0;
   for (Index j = 0; j < p.rows(); ++j) {
     for (Index k = 0; k < p.cols(); ++k)
       sum += std::log(p(j, k)) + std::log1p(-p(j, k));
   }
-  return pseudocount_ * sum;
+  return options_.pseudocount * sum;
 }
 
 double BernoulliLearner::memory_estimate(Id bits, Id states, int) const {
@@ -276,6 +270,15 @@ double BernoulliLearner::memory_estimate(Id bits, Id states, int) const {
 
 double BernoulliLearner::work_estimate(const StepRows& rows, Id states) const {
   return 2.0 * static_cast<double>(rows.all_taken().one_count()) * states + 30.0 * rows.bit_count() * states;
+}
+
+EmissionFamily bernoulli_family() {
+  return {std::string(BernoulliEmission::family_name), "courses independent of each other in a state",
+          declaration_of<BernoulliOptions>(),
+          [](const SettingValues& values, const StepShape&) {
+            return std::make_unique<BernoulliLearner>(settings_from<BernoulliOptions>(values));
+          },
+          BernoulliEmission::load};
 }
 
 }  // namespace desirepath::inline emissions

@@ -1,7 +1,7 @@
 // Independent bits: in each state every course is taken with its own probability (the paper's naive Bayes, 2.1.1).
 #pragma once
 
-#include "desirepath/emissions/emission.h"
+#include "desirepath/emissions/family.h"
 #include "desirepath/emissions/log_score_table.h"
 
 namespace desirepath::inline emissions {
@@ -18,7 +18,8 @@ class BernoulliEmission : public Emission {
   Id state_count() const override { return static_cast<Id>(probability_.cols()); }
   Id bit_count() const override { return static_cast<Id>(probability_.rows()); }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
-  RowScores score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
+  RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
+                  const Compute& compute) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override { return probability_; }
   std::int64_t parameter_count() const override { return probability_.size(); }
@@ -33,10 +34,20 @@ class BernoulliEmission : public Emission {
   LogScoreTable not_taken_;  // log(1-p)
 };
 
+struct BernoulliOptions {
+  double pseudocount = 0.1;  // added to each of a bit's two cells
+
+  void declare(SettingVisitor& visit) {
+    visit({.name = "pseudocount",
+           .what = "students added to each cell of a course's table: rare courses stay possible in every state",
+           .least = 0},
+          pseudocount);
+  }
+};
+
 class BernoulliLearner : public EmissionLearner {
  public:
-  /// pseudocount: added to each of a bit's two cells.
-  explicit BernoulliLearner(double pseudocount) : pseudocount_(pseudocount) {}
+  explicit BernoulliLearner(const BernoulliOptions& options) : options_(options) {}
   std::string_view family() const override { return BernoulliEmission::family_name; }
   std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
                                      const Compute& compute) const override;
@@ -48,8 +59,10 @@ class BernoulliLearner : public EmissionLearner {
   double work_estimate(const StepRows& rows, Id states) const override;
 
  private:
-  double pseudocount_;
+  BernoulliOptions options_;
 };
+
+EmissionFamily bernoulli_family();
 
 /// Expected weight of the rows of each pattern: patterns by states.
 RowMatrix weights_by_pattern(const StepRows& rows, const RowMatrix& responsibilities, const Compute& compute);

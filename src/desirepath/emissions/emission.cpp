@@ -1,11 +1,6 @@
 #include "desirepath/emissions/emission.h"
 
-#include "desirepath/core/text.h"
-#include "desirepath/emissions/bernoulli.h"
-#include "desirepath/emissions/emission_file.h"
-#include "desirepath/emissions/gaussian.h"
-#include "desirepath/emissions/probit.h"
-#include "desirepath/emissions/tree.h"
+#include <array>
 
 namespace desirepath::inline emissions {
 
@@ -21,13 +16,9 @@ std::string_view name_of(LikelihoodKind kind) {
   return "";
 }
 
-std::unique_ptr<Emission> load_emission(const ArchiveReader& archive, const std::string& family,
-                                        const std::string& prefix) {
-  if (family == BernoulliEmission::family_name) return BernoulliEmission::load(archive, prefix);
-  if (family == TreeEmission::family_name) return TreeEmission::load(archive, prefix);
-  if (family == GaussianEmission::family_name) return GaussianEmission::load(archive, prefix);
-  if (family == ProbitEmission::family_name) return ProbitEmission::load(archive, prefix);
-  archive.refuse(concat("emission family '", family, "' is not known to this version"));
+std::span<const std::string_view> value_names(Precision) {
+  static constexpr std::array<std::string_view, 2> names = {"quick", "sampled"};
+  return names;
 }
 
 }  // namespace desirepath::inline emissions

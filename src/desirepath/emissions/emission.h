@@ -24,6 +24,11 @@ enum class LikelihoodKind {
 };
 std::string_view name_of(LikelihoodKind kind);
 
+/// Where a likelihood has no closed form: expectation propagation alone, or importance sampling around it with a
+/// standard error, about ten times slower. The caller's choice, never the batch's size.
+enum class Precision { quick, sampled };
+std::span<const std::string_view> value_names(Precision);
+
 /// Log-likelihoods of rows in every state.
 struct RowScores {
   RowMatrix log_likelihood;  // rows by states
@@ -59,7 +64,8 @@ class Emission {
   virtual LikelihoodKind training_kind() const { return likelihood_kinds().front(); }
 
   /// log p(known bits | state) of all rows.
-  virtual RowScores score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const = 0;
+  virtual RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
+                          const Compute& compute) const = 0;
   /// The emission as rows of a pattern see it; must not outlive the emission.
   virtual std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const = 0;
   /// The same without shortcuts, where given() takes any: slower, perhaps sampled.
@@ -75,7 +81,7 @@ class Emission {
   virtual std::int64_t parameter_count() const = 0;
   /// The states in another order: new state i is old state order[i].
   virtual std::unique_ptr<Emission> reordered(std::span<const Id> order) const = 0;
-  /// Arrays under PREFIX.; they live as long as the emission.
+  /// Arrays under PREFIX.
   virtual void save(ArchiveWriter& archive, const std::string& prefix) const = 0;
   /// Bytes the parameters take.
   virtual std::int64_t byte_count() const = 0;

@@ -1,7 +1,6 @@
 #include "desirepath/emissions/gaussian.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "desirepath/core/error.h"
@@ -13,33 +12,6 @@
 #include "desirepath/probability/normal.h"
 
 namespace desirepath::inline emissions {
-
-CovarianceChoice CovarianceChoice::parse(const std::string& text) {
-  if (text == "full") return {CovarianceShape::full, 0};
-  if (text == "tied") return {CovarianceShape::tied, 0};
-  if (text == "diagonal") return {CovarianceShape::diagonal, 0};
-  if (text.starts_with("factor:")) {
-    Id factors = 0;
-    const auto parsed = std::from_chars(text.data() + 7, text.data() + text.size(), factors);
-    if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && factors >= 1)
-      return {CovarianceShape::factor, factors};
-  }
-  throw OptionError(concat("--covariance '", text, "': one of full, tied, diagonal, factor:Q (Q factors, from 1)"));
-}
-
-std::string CovarianceChoice::name() const {
-  switch (shape) {
-    case CovarianceShape::full:
-      return "full";
-    case CovarianceShape::tied:
-      return "tied";
-    case CovarianceShape::diagonal:
-      return "diagonal";
-    case CovarianceShape::factor:
-      return concat("factor:", factors);
-  }
-  return {};
-}
 
 RowMatrix GaussianParameters::variances() const {
   if (!is_dense()) {
@@ -90,34 +62,16 @@ GaussianEmission::GaussianEmission(GaussianParameters parameters) : parameters_(
 
 GaussianEmission::~GaussianEmission() = default;
 
-namespace {
-
-template <class Target>
-Target read_matrix(const ArchiveReader& archive, const std::string& name) {
-  const std::vector<double> values = archive.read<double>(name);
-  const std::vector<std::int64_t>& shape = archive.shape(name);
-  if (shape.size() != 2) archive.refuse("damaged: " + name);
-  return Eigen::Map<const Target>(values.data(), shape[0], shape[1]);
-}
-
-template <class Source>
-void add_matrix(ArchiveWriter& archive, const std::string& name, const Source& matrix) {
-  archive.add(name, std::span<const double>(matrix.data(), static_cast<std::size_t>(matrix.size())),
-              {matrix.rows(), matrix.cols()});
-}
-
-}  // namespace
-
 std::unique_ptr<GaussianEmission> GaussianEmission::load(const ArchiveReader& archive, const std::string& prefix) {
   GaussianParameters parameters;
-  parameters.mean = read_matrix<RowMatrix>(archive, prefix + ".mean");
-  parameters.standard_mean = read_matrix<RowMatrix>(archive, prefix + ".standard_mean");
+  parameters.mean = archive.read_matrix(prefix + ".mean");
+  parameters.standard_mean = archive.read_matrix(prefix + ".standard_mean");
   for (Index k = 0; archive.has(concat(prefix, ".cholesky.", k)); ++k)
-    parameters.cholesky.push_back(read_matrix<Matrix>(archive, concat(prefix, ".cholesky.", k)));
+    parameters.cholesky.push_back(archive.read_columns(concat(prefix, ".cholesky.", k)));
   if (!parameters.is_dense()) {
     for (Index k = 0; archive.has(concat(prefix, ".loading.", k)); ++k)
-      parameters.loading.push_back(read_matrix<RowMatrix>(archive, concat(prefix, ".loading.", k)));
-    parameters.noise = read_matrix<RowMatrix>(archive, prefix + ".noise");
+      parameters.loading.push_back(archive.read_matrix(concat(prefix, ".loading.", k)));
+    parameters.noise = archive.read_matrix(prefix + ".noise");
   }
   const std::string fault = parameters.fault();
   if (!fault.empty()) archive.refuse("damaged: " + fault);
@@ -125,14 +79,14 @@ std::unique_ptr<GaussianEmission> GaussianEmission::load(const ArchiveReader& ar
 }
 
 void GaussianEmission::save(ArchiveWriter& archive, const std::string& prefix) const {
-  add_matrix(archive, prefix + ".mean", parameters_.mean);
-  add_matrix(archive, prefix + ".standard_mean", parameters_.standard_mean);
+  archive.add(prefix + ".mean", parameters_.mean);
+  archive.add(prefix + ".standard_mean", parameters_.standard_mean);
   // Column by column, as they lie: read row by row it is the upper factor U of U'U.
   for (std::size_t k = 0; k < parameters_.cholesky.size(); ++k)
-    add_matrix(archive, concat(prefix, ".cholesky.", k), parameters_.cholesky[k]);
+    archive.add_columns(concat(prefix, ".cholesky.", k), parameters_.cholesky[k]);
   for (std::size_t k = 0; k < parameters_.loading.size(); ++k)
-    add_matrix(archive, concat(prefix, ".loading.", k), parameters_.loading[k]);
-  if (!parameters_.is_dense()) add_matrix(archive, prefix + ".noise", parameters_.noise);
+    archive.add(concat(prefix, ".loading.", k), parameters_.loading[k]);
+  if (!parameters_.is_dense()) archive.add(prefix + ".noise", parameters_.noise);
 }
 
 Matrix GaussianEmission::covariance(Id state) const {
@@ -165,13 +119,9 @@ const ThresholdedStates& GaussianEmission::thresholded(const Compute& compute) c
   return *thresholded_;
 }
 
-RowScores GaussianEmission::score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const {
-  if (kind == LikelihoodKind::mass) {
-    // Of many rows nobody reads each one's last digit: expectation propagation is ten times faster and as good.
-    const MassPrecision precision =
-        rows.row_count() > most_sampled_rows ? MassPrecision::quick : MassPrecision::sampled;
-    return mass_scores(thresholded(compute), rows, compute, precision);
-  }
+RowScores GaussianEmission::score(const StepRows& rows, LikelihoodKind kind, Precision precision,
+                                  const Compute& compute) const {
+  if (kind == LikelihoodKind::mass) return mass_scores(thresholded(compute), rows, compute, precision);
   return {parameters_.is_dense() ? dense_scores(*this, rows, compute) : factor_scores(*this, rows, compute), {}};
 }
 
@@ -233,6 +183,15 @@ std::int64_t GaussianEmission::byte_count() const {
   for (const RowMatrix& loading : parameters_.loading)
     count += loading.size();
   return 8 * count;
+}
+
+EmissionFamily gaussian_family() {
+  return {std::string(GaussianEmission::family_name), "courses as one thresholded Gaussian in a state (the paper's)",
+          declaration_of<GaussianOptions>(),
+          [](const SettingValues& values, const StepShape& shape) {
+            return std::make_unique<GaussianLearner>(settings_from<GaussianOptions>(values), shape.bits());
+          },
+          GaussianEmission::load};
 }
 
 }  // namespace desirepath::inline emissions

@@ -8,21 +8,10 @@
 #include <mutex>
 #include <string>
 
-#include "desirepath/emissions/emission.h"
+#include "desirepath/emissions/family.h"
+#include "desirepath/emissions/gaussian_choices.h"
 
 namespace desirepath::inline emissions {
-
-enum class CovarianceShape { full, tied, diagonal, factor };
-
-/// "full", "tied", "diagonal", "factor:Q".
-struct CovarianceChoice {
-  CovarianceShape shape = CovarianceShape::full;
-  Id factors = 0;  // of "factor"
-  /// Throws OptionError.
-  static CovarianceChoice parse(const std::string& text);
-  std::string name() const;
-  bool is_dense() const { return shape == CovarianceShape::full || shape == CovarianceShape::tied; }
-};
 
 /// A diagonal covariance is one without factors.
 struct GaussianParameters {
@@ -47,7 +36,6 @@ struct ThresholdedStates;
 class GaussianEmission : public Emission {
  public:
   static constexpr std::string_view family_name = "gaussian";
-  static constexpr std::int64_t most_sampled_rows = 10'000;
   explicit GaussianEmission(GaussianParameters parameters);
   ~GaussianEmission() override;
   static std::unique_ptr<GaussianEmission> load(const ArchiveReader& archive, const std::string& prefix);
@@ -65,7 +53,8 @@ class GaussianEmission : public Emission {
   Id bit_count() const override { return static_cast<Id>(parameters_.mean.rows()); }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
   LikelihoodKind training_kind() const override { return LikelihoodKind::density; }
-  RowScores score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
+  RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
+                  const Compute& compute) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   std::unique_ptr<GivenPattern> given_exactly(const UnknownBits& unknown) const override;
   bool approximates(LikelihoodKind kind) const override {
@@ -86,17 +75,43 @@ class GaussianEmission : public Emission {
 };
 
 struct GaussianOptions {
-  CovarianceChoice covariance;
+  /// None: full, or 8 factors where a step is too wide for that.
+  std::optional<CovarianceChoice> covariance;
   /// Students of the pooled variance added to every state's covariance; none: by shape and size (see prior_students).
   std::optional<double> covariance_prior;
   double ridge = 0;  // added to the diagonal; above 0 the prior is 0
-  bool calibrate = true;
+  Calibration calibrate = Calibration::marginals;
   double pseudocount = 0.1;  // of the calibrated shares
+
+  static constexpr Id most_dense_bits = 2000;
+  CovarianceChoice covariance_for(Id bits) const;
+  /// Throws OptionError.
+  void validate() const;
+  void declare(SettingVisitor& visit) {
+    visit({.name = "covariance",
+           .what = "full, tied, diagonal or factor:Q (full; factor:8 over 2,000 course-periods a step)",
+           .takes = "SHAPE"},
+          covariance);
+    visit({.name = "covariance-prior",
+           .what = "students of the pooled variances added to every state's covariance (a full one: as many as bits)",
+           .least = 0},
+          covariance_prior);
+    visit({.name = "ridge", .what = "added to the diagonal of every covariance instead of the prior", .least = 0},
+          ridge);
+    visit({.name = "calibrate", .what = "set each state's shares of courses to the true ones after training"},
+          calibrate);
+    visit({.name = "pseudocount", .what = "students added to each answer of the calibrated shares", .least = 0},
+          pseudocount);
+  }
 };
 
 class GaussianLearner : public EmissionLearner {
  public:
-  explicit GaussianLearner(const GaussianOptions& options) : options_(options) {}
+  /// For steps of so many bits.
+  GaussianLearner(const GaussianOptions& options, Id bits)
+      : options_(options), covariance_(options.covariance_for(bits)) {
+    options_.validate();
+  }
   std::string_view family() const override { return GaussianEmission::family_name; }
   std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
                                      const Compute& compute) const override;
@@ -105,7 +120,7 @@ class GaussianLearner : public EmissionLearner {
   double log_prior(const StepRows& rows, const Emission& emission) const override;
   bool exact_m_step() const override { return options_.ridge == 0; }
   bool needs_previous(const StepRows& rows) const override {
-    return !rows.all_known() || options_.covariance.shape == CovarianceShape::factor;
+    return !rows.all_known() || covariance_.shape == CovarianceShape::factor;
   }
   double memory_estimate(Id bits, Id states, int threads) const override;
   double work_estimate(const StepRows& rows, Id states) const override;
@@ -123,7 +138,10 @@ class GaussianLearner : public EmissionLearner {
                                       const GaussianEmission* previous, const Vector& pooled,
                                       const Compute& compute) const;
   GaussianOptions options_;
+  CovarianceChoice covariance_;
 };
+
+EmissionFamily gaussian_family();
 
 /// Variance of every bit (as -1/+1) over all rows that know it, half a student added to each answer, so that it is
 /// never zero: what the covariance prior draws towards.

@@ -6,6 +6,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/random_stream.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/bernoulli.h"
 #include "desirepath/emissions/gaussian_dense.h"
@@ -171,17 +172,30 @@ Vector pooled_variance(const StepRows& rows) {
   return 4 * share * (1 - share);
 }
 
+CovarianceChoice GaussianOptions::covariance_for(Id bits) const {
+  if (covariance) return *covariance;
+  return bits > most_dense_bits ? CovarianceChoice{CovarianceShape::factor, 8} : CovarianceChoice{};
+}
+
+void GaussianOptions::validate() const {
+  const std::string prior = setting_name("covariance-prior"), floor = setting_name("ridge");
+  if (covariance_prior && *covariance_prior == 0 && ridge == 0)
+    throw OptionError(concat(prior, " 0 needs a ", floor, " above 0: without a floor the likelihood has no bound"));
+  if (ridge > 0 && covariance_prior && *covariance_prior > 0)
+    throw OptionError(concat(floor, " and ", prior, ": one or the other"));
+}
+
 double GaussianLearner::prior_students(Id bits) const {
   if (options_.ridge > 0) return 0;
   if (options_.covariance_prior) return *options_.covariance_prior;
-  return options_.covariance.is_dense() ? static_cast<double>(bits) : 2;
+  return covariance_.is_dense() ? static_cast<double>(bits) : 2;
 }
 
 std::unique_ptr<Emission> GaussianLearner::maximize(const StepRows& rows, const RowMatrix& responsibilities,
                                                     const Emission* previous, const Compute& compute) const {
   const auto* before = dynamic_cast<const GaussianEmission*>(previous);
   const Vector pooled = pooled_variance(rows);
-  GaussianParameters parameters = options_.covariance.is_dense()
+  GaussianParameters parameters = covariance_.is_dense()
                                       ? maximize_dense(rows, responsibilities, before, pooled, compute)
                                       : maximize_factors(rows, responsibilities, before, pooled, compute);
   parameters.standard_mean = parameters.mean.array() / parameters.variances().array().sqrt();
@@ -191,7 +205,7 @@ std::unique_ptr<Emission> GaussianLearner::maximize(const StepRows& rows, const 
 GaussianParameters GaussianLearner::maximize_dense(const StepRows& rows, const RowMatrix& responsibilities,
                                                    const GaussianEmission* previous, const Vector& pooled,
                                                    const Compute& compute) const {
-  const bool tied = options_.covariance.shape == CovarianceShape::tied;
+  const bool tied = covariance_.shape == CovarianceShape::tied;
   const Index bits = rows.bit_count(), states = responsibilities.cols();
   const double prior = prior_students(rows.bit_count());
   Moments moments = expected_moments(rows, responsibilities, tied, previous, compute);
@@ -302,7 +316,7 @@ GaussianParameters GaussianLearner::maximize_factors(const StepRows& rows, const
                                                      const GaussianEmission* previous, const Vector& pooled,
                                                      const Compute& compute) const {
   const Index bits = rows.bit_count(), states = responsibilities.cols();
-  const Index factors = std::min<Index>(options_.covariance.factors, bits);
+  const Index factors = std::min<Index>(covariance_.factors, bits);
   const double prior = prior_students(rows.bit_count());
   GaussianParameters parameters;
   if (previous != nullptr) {
@@ -344,7 +358,7 @@ GaussianParameters GaussianLearner::maximize_factors(const StepRows& rows, const
 
 std::unique_ptr<Emission> GaussianLearner::finish(const StepRows& rows, const RowMatrix& responsibilities,
                                                   const Emission& emission, const Compute& compute) const {
-  if (!options_.calibrate) return nullptr;
+  if (options_.calibrate == Calibration::none) return nullptr;
   GaussianParameters parameters = dynamic_cast<const GaussianEmission&>(emission).parameters();
   const BitCounts counts = count_bits(rows, responsibilities, compute);
   const double a = std::max(options_.pseudocount, 1e-6);  // a share of 0 or 1 has no finite mean
@@ -375,11 +389,11 @@ double GaussianLearner::log_prior(const StepRows& rows, const Emission& emission
 
 double GaussianLearner::memory_estimate(Id bits, Id states, int) const {
   const double cells = static_cast<double>(bits) * bits;
-  if (options_.covariance.is_dense()) {
+  if (covariance_.is_dense()) {
     // Old and new factors, the table of pairs, precisions and moments on the way.
-    return 8 * cells * (options_.covariance.shape == CovarianceShape::tied ? 1 : states) * 4.5;
+    return 8 * cells * (covariance_.shape == CovarianceShape::tied ? 1 : states) * 4.5;
   }
-  return 8.0 * bits * states * (4.0 + 3.0 * options_.covariance.factors);
+  return 8.0 * bits * states * (4.0 + 3.0 * covariance_.factors);
 }
 
 double GaussianLearner::work_estimate(const StepRows& rows, Id states) const {
@@ -390,17 +404,17 @@ double GaussianLearner::work_estimate(const StepRows& rows, Id states) const {
     pairs += count * count / 2;
   }
   const double bits = rows.bit_count();
-  const double lanes = options_.covariance.shape == CovarianceShape::tied ? 1 : states;
-  if (!options_.covariance.is_dense())
-    return states * (options_.covariance.factors + 1.0) *
-           (4 * singles + static_cast<double>(rows.row_count()) * (options_.covariance.factors + 1));
+  const double lanes = covariance_.shape == CovarianceShape::tied ? 1 : states;
+  if (!covariance_.is_dense())
+    return states * (covariance_.factors + 1.0) *
+           (4 * singles + static_cast<double>(rows.row_count()) * (covariance_.factors + 1));
   // A multiplication of matrices runs some ten times faster than looking up.
   return lanes * (0.5 * pairs + 0.1 * bits * bits * bits * (1 + 3.0 * (rows.pattern_count() - 1)));
 }
 
 std::vector<EmissionNote> GaussianLearner::notes(const StepRows& rows, const RowMatrix& responsibilities,
                                                  const Emission&) const {
-  if (options_.covariance.shape != CovarianceShape::full) return {};
+  if (covariance_.shape != CovarianceShape::full) return {};
   const auto small = ((responsibilities.colwise().sum().array()) < rows.bit_count()).count();
   if (small == 0) return {};
   return {

@@ -65,12 +65,12 @@ ThresholdedStates thresholded_states(const GaussianParameters& parameters, const
 }
 
 RowScores mass_scores(const ThresholdedStates& thresholded, const StepRows& rows, const Compute& compute,
-                      MassPrecision precision) {
+                      Precision precision) {
   const auto states = static_cast<Index>(thresholded.states.size());
   RowScores scores;
   scores.log_likelihood = scores_by_ep(thresholded.states, rows, compute);
   scores.standard_error = RowMatrix::Constant(rows.row_count(), states, ep_error);
-  if (precision == MassPrecision::quick) return scores;
+  if (precision == Precision::quick) return scores;
   const RowMatrix approximate = scores.log_likelihood;
   std::vector<FactorSampler> samplers;
   for (const ThresholdedFactors& factors : thresholded.states)

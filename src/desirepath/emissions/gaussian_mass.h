@@ -20,9 +20,8 @@ ThresholdedStates thresholded_states(const GaussianParameters& parameters, const
 
 /// log P of the known bits in every state: expectation propagation for all, importance sampling (with its standard
 /// error) for the states near the row's best.
-enum class MassPrecision { quick, sampled };  // quick: expectation propagation alone
 RowScores mass_scores(const ThresholdedStates& thresholded, const StepRows& rows, const Compute& compute,
-                      MassPrecision precision = MassPrecision::sampled);
+                      Precision precision);
 
 /// p(bit | known bits) by truncation, sampled, with standard errors.
 std::unique_ptr<GivenPattern> thresholded_given(const ThresholdedStates& thresholded, const UnknownBits& unknown);

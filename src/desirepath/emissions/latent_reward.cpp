@@ -12,17 +12,6 @@
 
 namespace desirepath::inline emissions {
 
-std::string_view name_of(Reward reward) {
-  return reward == Reward::surrogate ? "surrogate" : "exact";
-}
-
-Reward parse_reward(std::string_view name) {
-  for (const Reward reward : {Reward::surrogate, Reward::exact}) {
-    if (name == name_of(reward)) return reward;
-  }
-  throw OptionError(concat("--reward '", name, "': one of surrogate, exact"));
-}
-
 namespace {
 
 void require_factor(bool found) {

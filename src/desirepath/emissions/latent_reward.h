@@ -8,6 +8,7 @@
 // and the first term, the score function, is exactly zero for every course not taken. docs/models/refinement.md.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -26,9 +27,10 @@ enum class Reward {
   /// probability of the row.
   exact
 };
-std::string_view name_of(Reward reward);
-/// Throws OptionError.
-Reward parse_reward(std::string_view name);
+inline std::span<const std::string_view> value_names(Reward) {
+  static constexpr std::array<std::string_view, 2> names = {"surrogate", "exact"};
+  return names;
+}
 
 /// The distribution of a step's latent values in one state.
 struct LatentGaussian {

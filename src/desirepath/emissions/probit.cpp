@@ -23,10 +23,10 @@ std::vector<NodeTable> tables_of(const RowMatrix& intercepts, const RowMatrix& s
   const Index bits = intercepts.rows(), states = intercepts.cols(), count = nodes.log_weights.size();
   const bool fits = bits > 0 && states > 0 && slopes.rows() == bits * states && slopes.cols() == nodes.points.cols() &&
                     nodes.points.rows() == count && count > 0 && count % nodes_a_block == 0;
-  if (!fits) throw ModelFileError("probit: intercepts, slopes and nodes do not fit each other");
+  if (!fits) throw ArchiveError("probit: intercepts, slopes and nodes do not fit each other");
   const bool finite = intercepts.allFinite() && slopes.allFinite() && nodes.points.allFinite() &&
                       nodes.log_weights.allFinite() && std::abs(nodes.log_weights.array().exp().sum() - 1) < 1e-9;
-  if (!finite) throw ModelFileError("probit: a parameter is not finite, or the nodes' weights do not sum to one");
+  if (!finite) throw ArchiveError("probit: a parameter is not finite, or the nodes' weights do not sum to one");
   std::vector<NodeTable> tables;
   for (Index k = 0; k < states; ++k)
     tables.emplace_back(intercepts.col(k), slopes.middleRows(k * bits, bits), nodes);
@@ -51,16 +51,10 @@ std::int64_t probit_parameter_count(Id bits, Id states, Index factors) {
   return states * (bits * (1 + factors) - factors * (factors - 1) / 2);
 }
 
-void save_probit_matrix(ArchiveWriter& archive, const std::string& name, const RowMatrix& matrix) {
-  archive.add(name, std::span<const double>(matrix.data(), static_cast<std::size_t>(matrix.size())),
-              {matrix.rows(), matrix.cols()});
-}
-
 ProbitEmission::ProbitEmission(const RowMatrix& intercepts, const RowMatrix& slopes, const NodeSet& nodes)
     : ProbitEmission(tables_of(intercepts, slopes, nodes)) {}
 
-ProbitEmission::ProbitEmission(std::vector<NodeTable> states)
-    : states_(std::move(states)), node_points_(states_.front().nodes().points) {
+ProbitEmission::ProbitEmission(std::vector<NodeTable> states) : states_(std::move(states)) {
   const Index bits = states_.front().bit_count();
   intercepts_.resize(bits, state_count());
   slopes_.resize(bits * state_count(), states_.front().slopes().cols());
@@ -91,7 +85,7 @@ std::span<const LikelihoodKind> ProbitEmission::likelihood_kinds() const {
   return kinds;
 }
 
-RowScores ProbitEmission::score(const StepRows& rows, LikelihoodKind, const Compute& compute) const {
+RowScores ProbitEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Compute& compute) const {
   // Rows of a pattern share their base: tasks hold rows of one pattern, in order.
   std::vector<std::int64_t> order(static_cast<std::size_t>(rows.row_count()));
   std::iota(order.begin(), order.end(), 0);
@@ -198,13 +192,19 @@ std::unique_ptr<Emission> ProbitEmission::reordered(std::span<const Id> order) c
 }
 
 void ProbitEmission::save(ArchiveWriter& archive, const std::string& prefix) const {
-  save_probit_matrix(archive, prefix + ".intercepts", intercepts_);
-  save_probit_matrix(archive, prefix + ".slopes", slopes_);
-  save_probit_matrix(archive, prefix + ".nodes", node_points_);
-  const Vector& log_weights = nodes().log_weights;
-  archive.add(prefix + ".node_log_weights",
-              std::span<const double>(log_weights.data(), static_cast<std::size_t>(log_weights.size())),
-              {log_weights.size()});
+  archive.add(prefix + ".intercepts", intercepts_);
+  archive.add(prefix + ".slopes", slopes_);
+  archive.add(prefix + ".nodes", RowMatrix(nodes().points));
+  archive.add(prefix + ".node_log_weights", nodes().log_weights);
+}
+
+EmissionFamily probit_family() {
+  return {std::string(ProbitEmission::family_name), "courses as a thresholded Gaussian of few factors, learned as such",
+          declaration_of<ProbitOptions>(),
+          [](const SettingValues& values, const StepShape&) {
+            return std::make_unique<ProbitLearner>(settings_from<ProbitOptions>(values));
+          },
+          ProbitEmission::load};
 }
 
 }  // namespace desirepath::inline emissions

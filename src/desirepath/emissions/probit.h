@@ -6,7 +6,8 @@
 // (docs/models/probit.md): a finite mixture, so probabilities sum to one and every answer is exact on the nodes.
 #pragma once
 
-#include "desirepath/emissions/emission.h"
+#include "desirepath/emissions/family.h"
+#include "desirepath/emissions/gaussian_choices.h"
 #include "desirepath/emissions/probit_nodes.h"
 
 namespace desirepath::inline emissions {
@@ -16,12 +17,11 @@ NodeSet factor_nodes(Index factors, Index nodes);
 
 /// Free parameters: an intercept and slopes for each state and bit, less the ways to turn the factors.
 std::int64_t probit_parameter_count(Id bits, Id states, Index factors);
-void save_probit_matrix(ArchiveWriter& archive, const std::string& name, const RowMatrix& matrix);
 
 class ProbitEmission : public Emission {
  public:
   static constexpr std::string_view family_name = "probit";
-  /// intercepts: bits by states; slopes: (state, bit) by factors. Throws ModelFileError where they do not fit.
+  /// intercepts: bits by states; slopes: (state, bit) by factors. Throws ArchiveError where they do not fit.
   ProbitEmission(const RowMatrix& intercepts, const RowMatrix& slopes, const NodeSet& nodes);
   explicit ProbitEmission(std::vector<NodeTable> states);
   /// A ProbitGaussianEmission where the file holds no nodes.
@@ -37,7 +37,8 @@ class ProbitEmission : public Emission {
   Id state_count() const override { return static_cast<Id>(states_.size()); }
   Id bit_count() const override { return static_cast<Id>(states_.front().bit_count()); }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
-  RowScores score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
+  RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
+                  const Compute& compute) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override;
   std::int64_t parameter_count() const override;
@@ -47,24 +48,46 @@ class ProbitEmission : public Emission {
 
  private:
   std::vector<NodeTable> states_;
-  RowMatrix intercepts_, slopes_, node_points_;  // as in the file
+  RowMatrix intercepts_, slopes_;  // as in the file
 };
 
 struct ProbitOptions {
-  Id factors = 4;
+  CovarianceChoice covariance = {CovarianceShape::factor, 4};
   Id nodes = 0;                     // a multiple of 32; 0: default_nodes
   double pseudocount = 0.1;         // students who take a course, and as many who do not, spread over the nodes
   double slope_variance = 0.3;      // of the normal prior of each slope
   double slope_correlation = 0.95;  // in that prior, of a course's slopes in two states
-  bool calibrates = true;           // sets the marginals exactly after EM
+  Calibration calibrate = Calibration::marginals;
 
   static constexpr Id most_factors = 16;
   /// With more the finished emission integrates around each row (ProbitGaussianEmission).
   static constexpr Id most_node_factors = 6;
   /// As many as the factors need: measured, docs/models/probit.md.
   static Id default_nodes(Id factors);
+  Id factors() const { return covariance.factors; }
   /// Throws OptionError.
   void validate() const;
+  void declare(SettingVisitor& visit) {
+    visit({.name = "covariance", .what = "factor:Q, 1 to 16 factors", .takes = "SHAPE"}, covariance);
+    visit({.name = "nodes",
+           .what = "nodes that stand for the factors, a multiple of 32 (0: by factors)",
+           .least = 0,
+           .most = 65536},
+          nodes);
+    visit({.name = "pseudocount",
+           .what = "students who take a course, and as many who do not, spread over the nodes",
+           .least = 0},
+          pseudocount);
+    visit({.name = "slope-variance", .what = "prior variance of a course's slopes", .least = 0, .above_least = true},
+          slope_variance);
+    visit({.name = "slope-correlation",
+           .what = "prior correlation of a course's slopes between states, under 1",
+           .least = 0,
+           .most = 1},
+          slope_correlation);
+    visit({.name = "calibrate", .what = "set each state's shares of courses to the true ones after training"},
+          calibrate);
+  }
 };
 
 class ProbitLearner : public EmissionLearner {
@@ -86,7 +109,7 @@ class ProbitLearner : public EmissionLearner {
   double work_estimate(const StepRows& rows, Id states) const override;
 
  private:
-  Id factors_of(Id bits) const { return std::min(options_.factors, bits); }
+  Id factors_of(Id bits) const { return std::min(options_.factors(), bits); }
   std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities,
                                   const Compute& compute) const;
   /// slope_sum: of all other states, bits by factors.
@@ -95,6 +118,8 @@ class ProbitLearner : public EmissionLearner {
 
   ProbitOptions options_;
 };
+
+EmissionFamily probit_family();
 
 /// Expected students at each node: of those who take a bit, and of those who do not.
 struct NodeBitCounts {

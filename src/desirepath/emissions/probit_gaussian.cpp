@@ -25,12 +25,12 @@ ProbitGaussianEmission::ProbitGaussianEmission(RowMatrix intercepts, RowMatrix s
     : intercepts_(std::move(intercepts)), slopes_(std::move(slopes)) {
   const Index bits = intercepts_.rows();
   if (bits == 0 || intercepts_.cols() == 0 || slopes_.rows() != intercepts_.size())
-    throw ModelFileError("probit: intercepts and slopes do not fit each other");
+    throw ArchiveError("probit: intercepts and slopes do not fit each other");
   try {
     for (Index k = 0; k < intercepts_.cols(); ++k)
       states_.emplace_back(intercepts_.col(k), slopes_.middleRows(k * bits, bits));
   } catch (const InputError& error) {
-    throw ModelFileError(error.what());
+    throw ArchiveError(error.what());
   }
 }
 
@@ -39,7 +39,7 @@ std::span<const LikelihoodKind> ProbitGaussianEmission::likelihood_kinds() const
   return kinds;
 }
 
-RowScores ProbitGaussianEmission::score(const StepRows& rows, LikelihoodKind, const Compute& compute) const {
+RowScores ProbitGaussianEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Compute& compute) const {
   return {scores_by_ep(states_, rows, compute), {}};
 }
 
@@ -113,8 +113,8 @@ std::unique_ptr<Emission> ProbitGaussianEmission::reordered(std::span<const Id> 
 }
 
 void ProbitGaussianEmission::save(ArchiveWriter& archive, const std::string& prefix) const {
-  save_probit_matrix(archive, prefix + ".intercepts", intercepts_);
-  save_probit_matrix(archive, prefix + ".slopes", slopes_);
+  archive.add(prefix + ".intercepts", intercepts_);
+  archive.add(prefix + ".slopes", slopes_);
 }
 
 }  // namespace desirepath::inline emissions

@@ -11,7 +11,7 @@ namespace desirepath::inline emissions {
 /// they sum to one over all worlds to that precision only.
 class ProbitGaussianEmission : public Emission {
  public:
-  /// intercepts: bits by states; slopes: (state, bit) by factors. Throws ModelFileError where they do not fit.
+  /// intercepts: bits by states; slopes: (state, bit) by factors. Throws ArchiveError where they do not fit.
   ProbitGaussianEmission(RowMatrix intercepts, RowMatrix slopes);
 
   const RowMatrix& intercepts() const { return intercepts_; }
@@ -20,7 +20,8 @@ class ProbitGaussianEmission : public Emission {
   Id state_count() const override { return static_cast<Id>(intercepts_.cols()); }
   Id bit_count() const override { return static_cast<Id>(intercepts_.rows()); }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
-  RowScores score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
+  RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
+                  const Compute& compute) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override;
   std::int64_t parameter_count() const override;

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/bernoulli.h"
 #include "desirepath/emissions/probit.h"
@@ -149,18 +150,19 @@ Id ProbitOptions::default_nodes(Id factors) {
 }
 
 void ProbitOptions::validate() const {
-  if (factors < 1 || factors > most_factors)
-    throw OptionError(concat("--covariance factor:", factors, ": probit takes 1 to ", most_factors, " factors"));
-  if (nodes < 0 || nodes % nodes_a_block != 0)
-    throw OptionError(concat("probit nodes must be a multiple of ", nodes_a_block));
-  if (!(pseudocount >= 0)) throw OptionError("--pseudocount must not be negative");
-  if (!(slope_variance > 0)) throw OptionError("--slope-variance must be positive");
-  if (!(slope_correlation >= 0 && slope_correlation < 1)) throw OptionError("--slope-correlation must lie in 0 .. 1");
+  const std::string shape = concat(setting_name("covariance"), " ", to_text(covariance));
+  if (covariance.shape != CovarianceShape::factor)
+    throw OptionError(concat(shape, ": probit takes factor:Q, for example factor:4"));
+  if (factors() < 1 || factors() > most_factors)
+    throw OptionError(concat(shape, ": probit takes 1 to ", most_factors, " factors"));
+  if (nodes % nodes_a_block != 0)
+    throw OptionError(concat(setting_name("nodes"), " must be a multiple of ", nodes_a_block));
+  if (!(slope_correlation < 1)) throw OptionError(concat(setting_name("slope-correlation"), " must be under 1"));
 }
 
 ProbitLearner::ProbitLearner(const ProbitOptions& options) : options_(options) {
   options_.validate();
-  if (options_.nodes == 0) options_.nodes = ProbitOptions::default_nodes(options_.factors);
+  if (options_.nodes == 0) options_.nodes = ProbitOptions::default_nodes(options_.factors());
 }
 
 NodeBitCounts count_at_nodes(const StepRows& rows, const Vector& weights, const NodeTable& table,
@@ -301,14 +303,14 @@ std::unique_ptr<Emission> ProbitLearner::finish(const StepRows& rows, const RowM
   if (probit.factor_count() > ProbitOptions::most_node_factors) {
     RowMatrix intercepts = probit.intercepts();
     const Index bits = intercepts.rows();
-    for (Index k = 0; k < intercepts.cols() && options_.calibrates; ++k) {
+    for (Index k = 0; k < intercepts.cols() && options_.calibrate == Calibration::marginals; ++k) {
       for (Index j = 0; j < bits; ++j)
         intercepts(j, k) =
             normal_quantile(shares(j, k)) * std::sqrt(1 + probit.slopes().row(k * bits + j).squaredNorm());
     }
     return std::make_unique<ProbitGaussianEmission>(std::move(intercepts), probit.slopes());
   }
-  if (!options_.calibrates) return nullptr;
+  if (options_.calibrate == Calibration::none) return nullptr;
   std::vector<NodeTable> tables;
   for (const NodeTable& table : probit.states()) {
     const auto k = static_cast<Index>(tables.size());
@@ -343,13 +345,13 @@ double ProbitLearner::memory_estimate(Id bits, Id states, int threads) const {
   const double nodes = options_.nodes, cells = static_cast<double>(bits) * nodes;
   // Tables old and new; the counts of one state at a time; each thread's block.
   return 8 * (2 * cells * states + 3 * cells + static_cast<double>(bits) * nodes_a_block * threads +
-              3.0 * bits * states * (options_.factors + 1));
+              3.0 * bits * states * (options_.factors() + 1));
 }
 
 double ProbitLearner::work_estimate(const StepRows& rows, Id states) const {
   // Scores and counts a node and course taken; regressions a node, course and pair of factors.
   const double nodes = options_.nodes, taken = static_cast<double>(rows.all_taken().one_count());
-  const double pairs = 0.5 * (options_.factors + 1) * (options_.factors + 2);
+  const double pairs = 0.5 * (options_.factors() + 1) * (options_.factors() + 2);
   return nodes * states * (0.5 * (taken + static_cast<double>(rows.row_count())) + rows.bit_count() * (20 + pairs));
 }
 

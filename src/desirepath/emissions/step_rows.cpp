@@ -71,12 +71,12 @@ class StepRowsCollector {
     key_.clear();
     bool anything_known = false, anything_unknown = false;
     for (Id t = step.first; t < step.last; ++t) {
-      const PeriodKnowledge knowledge = evidence_.knowledge(student, t);
+      const Presence knowledge = evidence_.presence(student, t);
       const auto taken = evidence_.taken(student, t);
       const auto exceptions = evidence_.exceptions(student, t);
       for (const Id bit : taken)
         taken_.push_back(bit - offset);
-      const bool closed = knowledge == PeriodKnowledge::closed;
+      const bool closed = knowledge == Presence::present;
       anything_known = anything_known || !taken.empty() ||
                        (closed ? static_cast<Id>(exceptions.size()) < courses : !exceptions.empty());
       anything_unknown = anything_unknown ||
@@ -118,7 +118,7 @@ class StepRowsCollector {
     const Id offset = step.first * courses;
     unknown.mask.assign(static_cast<std::size_t>((step.last - step.first) * courses), 0);
     for (Id t = step.first; t < step.last; ++t) {
-      const bool closed = evidence_.knowledge(student, t) == PeriodKnowledge::closed;
+      const bool closed = evidence_.presence(student, t) == Presence::present;
       const auto begin = unknown.mask.begin() + (t - step.first) * courses;
       if (!closed) std::fill(begin, begin + courses, std::uint8_t{1});
       for (const Id bit : evidence_.taken(student, t))

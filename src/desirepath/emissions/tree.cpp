@@ -9,35 +9,30 @@
 
 namespace desirepath::inline emissions {
 
+std::span<const std::string_view> value_names(TreeShape) {
+  static constexpr std::array<std::string_view, 2> names = {"shared", "per-state"};
+  return names;
+}
+
 TreeEmission::TreeEmission(std::vector<TreeGroup> groups) : groups_(std::move(groups)) {
   Index states = 0;
   for (const TreeGroup& group : groups_)
     states += group.state_count();
   states_ = static_cast<Id>(states);
-  const Id bits = bit_count();
-  given_not_taken_.resize(bits, states);
-  given_taken_.resize(bits, states);
-  for (const TreeGroup& group : groups_) {
-    parents_.insert(parents_.end(), group.tree().parents().begin(), group.tree().parents().end());
-    given_not_taken_.middleCols(group.first_state(), group.state_count()) = group.given_not_taken();
-    given_taken_.middleCols(group.first_state(), group.state_count()) = group.given_taken();
-  }
 }
 
 std::unique_ptr<TreeEmission> TreeEmission::load(const ArchiveReader& archive, const std::string& prefix) {
   const std::vector<std::int32_t> parents = archive.read<std::int32_t>(prefix + ".parents");
   const std::vector<std::int64_t> tree_shape = archive.shape(prefix + ".parents");
-  const std::vector<std::int64_t> shape = archive.shape(prefix + ".given_not_taken");
-  if (tree_shape.size() != 2 || shape.size() != 2 || tree_shape[1] != shape[0] || tree_shape[0] < 1 ||
-      (tree_shape[0] != 1 && tree_shape[0] != shape[1])) {
+  const RowMatrix given_not_taken = archive.read_matrix(prefix + ".given_not_taken");
+  const Index bits = given_not_taken.rows(), states = given_not_taken.cols();
+  if (tree_shape.size() != 2 || tree_shape[1] != bits || tree_shape[0] < 1 ||
+      (tree_shape[0] != 1 && tree_shape[0] != states)) {
     archive.refuse("damaged: trees do not fit their probabilities");
   }
-  const std::vector<double> no = archive.read<double>(prefix + ".given_not_taken");
-  const std::vector<double> yes = archive.read<double>(prefix + ".given_taken", shape);
-  const Eigen::Map<const RowMatrix> given_not_taken(no.data(), shape[0], shape[1]),
-      given_taken(yes.data(), shape[0], shape[1]);
+  const RowMatrix given_taken = archive.read_matrix(prefix + ".given_taken", bits, states);
   std::vector<TreeGroup> groups;
-  const Index each = tree_shape[0] == 1 ? shape[1] : 1;
+  const Index each = tree_shape[0] == 1 ? states : 1;
   for (std::int64_t g = 0; g < tree_shape[0]; ++g) {
     const auto begin = parents.begin() + g * tree_shape[1];
     groups.emplace_back(DependencyTree(std::vector<Id>(begin, begin + tree_shape[1])), static_cast<Id>(g),
@@ -51,7 +46,7 @@ std::span<const LikelihoodKind> TreeEmission::likelihood_kinds() const {
   return kinds;
 }
 
-RowScores TreeEmission::score(const StepRows& rows, LikelihoodKind, const Compute& compute) const {
+RowScores TreeEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Compute& compute) const {
   const auto patterns = static_cast<std::int64_t>(rows.pattern_count());
   std::vector<std::unique_ptr<TreePattern>> made(groups_.size() *
                                                  static_cast<std::size_t>(patterns));  // groups by patterns
@@ -148,12 +143,10 @@ std::int64_t TreeEmission::parameter_count() const {
 std::unique_ptr<Emission> TreeEmission::reordered(std::span<const Id> order) const {
   std::vector<TreeGroup> groups;
   if (is_shared()) {
-    RowMatrix no(bit_count(), state_count()), yes(bit_count(), state_count());
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      no.col(static_cast<Index>(k)) = given_not_taken_.col(order[k]);
-      yes.col(static_cast<Index>(k)) = given_taken_.col(order[k]);
-    }
-    groups.emplace_back(groups_.front().tree(), 0, std::move(no), std::move(yes));
+    const std::vector<Id> columns(order.begin(), order.end());
+    const TreeGroup& old = groups_.front();
+    groups.emplace_back(old.tree(), 0, old.given_not_taken()(Eigen::all, columns),
+                        old.given_taken()(Eigen::all, columns));
   } else {
     for (std::size_t k = 0; k < order.size(); ++k) {
       const TreeGroup& old = groups_[static_cast<std::size_t>(order[k])];
@@ -164,17 +157,30 @@ std::unique_ptr<Emission> TreeEmission::reordered(std::span<const Id> order) con
 }
 
 void TreeEmission::save(ArchiveWriter& archive, const std::string& prefix) const {
-  const auto all = [](const RowMatrix& m) {
-    return std::span<const double>(m.data(), static_cast<std::size_t>(m.size()));
-  };
-  archive.add(prefix + ".parents", std::span<const std::int32_t>(parents_),
-              {static_cast<std::int64_t>(groups_.size()), bit_count()});
-  archive.add(prefix + ".given_not_taken", all(given_not_taken_), {given_not_taken_.rows(), given_not_taken_.cols()});
-  archive.add(prefix + ".given_taken", all(given_taken_), {given_taken_.rows(), given_taken_.cols()});
+  std::vector<std::int32_t> parents;  // groups by bits
+  RowMatrix given_not_taken(bit_count(), state_count()), given_taken(bit_count(), state_count());
+  for (const TreeGroup& group : groups_) {
+    parents.insert(parents.end(), group.tree().parents().begin(), group.tree().parents().end());
+    given_not_taken.middleCols(group.first_state(), group.state_count()) = group.given_not_taken();
+    given_taken.middleCols(group.first_state(), group.state_count()) = group.given_taken();
+  }
+  archive.add(prefix + ".parents", std::move(parents), {static_cast<std::int64_t>(groups_.size()), bit_count()});
+  archive.add(prefix + ".given_not_taken", std::move(given_not_taken));
+  archive.add(prefix + ".given_taken", std::move(given_taken));
 }
 
 std::int64_t TreeEmission::byte_count() const {
-  return (given_not_taken_.size() + given_taken_.size()) * 8 + static_cast<std::int64_t>(parents_.size()) * 4;
+  const auto trees = static_cast<std::int64_t>(groups_.size());
+  return std::int64_t{bit_count()} * (2 * 8 * state_count() + 4 * trees);
+}
+
+EmissionFamily tree_family() {
+  return {std::string(TreeEmission::family_name), "courses depend on each other along a tree",
+          declaration_of<TreeOptions>(),
+          [](const SettingValues& values, const StepShape&) {
+            return std::make_unique<TreeLearner>(settings_from<TreeOptions>(values));
+          },
+          TreeEmission::load};
 }
 
 }  // namespace desirepath::inline emissions

@@ -2,7 +2,7 @@
 // or a Chow-Liu tree for every state (a mixture of trees).
 #pragma once
 
-#include "desirepath/emissions/emission.h"
+#include "desirepath/emissions/family.h"
 #include "desirepath/emissions/tree_group.h"
 
 namespace desirepath::inline emissions {
@@ -24,7 +24,8 @@ class TreeEmission : public Emission {
   Id state_count() const override { return states_; }
   Id bit_count() const override { return groups_.front().tree().bit_count(); }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
-  RowScores score(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
+  RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
+                  const Compute& compute) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override;
   std::int64_t parameter_count() const override;
@@ -35,11 +36,10 @@ class TreeEmission : public Emission {
  private:
   std::vector<TreeGroup> groups_;
   Id states_;
-  std::vector<std::int32_t> parents_;        // groups by bits, for the file
-  RowMatrix given_not_taken_, given_taken_;  // bits by states, for the file
 };
 
 enum class TreeShape { shared, per_state };
+std::span<const std::string_view> value_names(TreeShape);
 
 struct TreeOptions {
   TreeShape shape = TreeShape::shared;
@@ -47,6 +47,12 @@ struct TreeOptions {
   double pseudocount = 0.05;
   /// Bits in the tree; with more, those with the most takers, the rest independent.
   Id most_bits = 8000;
+
+  void declare(SettingVisitor& visit) {
+    visit({.name = "tree", .what = "one dependency tree for all states (the paper's), or one a state"}, shape);
+    visit({.name = "pseudocount", .what = "students added to each of the four cells of two courses' table", .least = 0},
+          pseudocount);
+  }
 };
 
 class TreeLearner : public EmissionLearner {
@@ -70,5 +76,7 @@ class TreeLearner : public EmissionLearner {
 
   TreeOptions options_;
 };
+
+EmissionFamily tree_family();
 
 }  // namespace desirepath::inline emissions

@@ -464,7 +464,8 @@ std::unique_ptr<Emission> TreeLearner::maximize(const StepRows& rows, const RowM
     const std::vector<DependencyTree> trees = best_trees(rows, responsibilities, compute);
     std::unique_ptr<Emission> independent;
     if (!rows.all_known())
-      independent = BernoulliLearner(2 * options_.pseudocount).maximize(rows, responsibilities, nullptr, compute);
+      independent = BernoulliLearner(BernoulliOptions{2 * options_.pseudocount})
+                        .maximize(rows, responsibilities, nullptr, compute);
     for (std::size_t g = 0; g < trees.size(); ++g) {
       const auto first = static_cast<Id>(g);
       const Index count = shared ? states : 1;

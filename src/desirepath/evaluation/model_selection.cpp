@@ -4,9 +4,12 @@
 #include <charconv>
 #include <cmath>
 
+#include <nlohmann/json.hpp>
+
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
-#include "desirepath/evaluation/held_out.h"
+#include "desirepath/queries/student_scores.h"
 #include "desirepath/transcripts/split.h"
 
 namespace desirepath::inline evaluation {
@@ -16,17 +19,18 @@ std::vector<Id> parse_state_range(const std::string& text) {
     Id value = 0;
     const auto parsed = std::from_chars(part.data(), part.data() + part.size(), value);
     if (parsed.ec != std::errc() || parsed.ptr != part.data() + part.size() || value < 1 || value > 100'000) {
-      throw OptionError(concat("--states '", text, "': write it as 2:20, 2:20:3 or 2,4,8"));
+      throw OptionError(concat(setting_name("states"), " '", text, "': write it as 2:20, 2:20:3 or 2,4,8"));
     }
     return value;
   };
   std::vector<Id> states;
   for (const std::string& piece : split(text, ',')) {
     const std::vector<std::string> ends = split(piece, ':');
-    if (ends.size() > 3) throw OptionError(concat("--states '", text, "': write it as 2:20, 2:20:3 or 2,4,8"));
+    if (ends.size() > 3)
+      throw OptionError(concat(setting_name("states"), " '", text, "': write it as 2:20, 2:20:3 or 2,4,8"));
     const Id first = number(ends[0]), last = ends.size() > 1 ? number(ends[1]) : first,
              step = ends.size() > 2 ? number(ends[2]) : 1;
-    if (last < first) throw OptionError(concat("--states '", text, "': the range is empty"));
+    if (last < first) throw OptionError(concat(setting_name("states"), " '", text, "': the range is empty"));
     for (Id k = first; k <= last; k += step)
       states.push_back(k);
   }
@@ -36,28 +40,33 @@ std::vector<Id> parse_state_range(const std::string& text) {
 }
 
 Selection select_states(const Cohort& cohort, const FitOptions& options, const std::vector<Id>& states,
-                        double validation_share, const Compute& compute, const ProgressSink& progress) {
+                        double validation_share, const TrainingContext& context) {
   const Split split = split_by_share(cohort, {validation_share, 0}, RandomStream(options.seed).child("validation"));
   if (split.training.empty() || split.validation.empty())
     throw OptionError("too few students to set some aside for validation");
   const Cohort training = cohort.select(split.training), validation = cohort.select(split.validation);
   const EvidenceBatch held_out = EvidenceBatch::of(validation);
-  const std::vector<double> weights =
-      options.weights.empty() ? std::vector<double>() : student_weights(validation, options.weights);
+  const SettingValues& values = options.values();
+  const auto weights_column = values.find("weights");
+  const std::vector<double> weights = weights_column == values.end()
+                                          ? std::vector<double>()
+                                          : student_weights(validation, setting_text(weights_column->second));
   Selection selection;
+  selection.model = options.choice().name();
   selection.training_students = training.student_count();
   selection.validation_students = validation.student_count();
   for (std::size_t i = 0; i < states.size(); ++i) {
     FitOptions here = options;
-    here.states = states[i];
-    here.validation_share.reset();
-    here.validation = nullptr;
-    const ProgressSink sink = !progress ? progress : ProgressSink([&](ProgressEvent event) {
-      event.phase = concat("K = ", states[i], " (", i + 1, " of ", states.size(), ") ", event.phase);
-      progress(event);
-    });
-    const FitResult fit = fit_model(training, here, compute, sink);
-    const HeldOutScore score = score_students(*fit.model, held_out, fit.kind, compute, weights);
+    here.set("states", std::int64_t{states[i]});
+    TrainingContext inner = context;
+    if (context.progress) {
+      inner.progress = [&](ProgressEvent event) {
+        event.phase = concat("K = ", states[i], " (", i + 1, " of ", states.size(), ") ", event.phase);
+        context.progress(event);
+      };
+    }
+    const FitResult fit = fit_model(training, here, inner);
+    const StudentScores score = score_students(*fit.model, held_out, fit.kind, context.compute, weights);
     SelectionRow row;
     row.states = states[i];
     row.log_likelihood = fit.log_likelihood;
@@ -81,6 +90,61 @@ Selection select_states(const Cohort& cohort, const FitOptions& options, const s
   const auto best = std::ranges::max_element(rows, {}, &SelectionRow::held_out);
   selection.best_held_out = std::isfinite(best->held_out) ? best->states : 0;
   return selection;
+}
+
+std::string Selection::finding() const {
+  return concat(best_held_out > 0
+                    ? concat("Held-out likelihood is best with ", best_held_out, " states")
+                    : std::string("Some held-out students are impossible with every number of states (probability 0)"),
+                ", BIC with ", best_bic, ", ICL with ", best_icl, ", AIC with ", best_aic, ".");
+}
+
+Table Selection::table() const {
+  Table table({{"states"},
+               {"parameters"},
+               {"log_likelihood", 1},
+               {"bic", 1},
+               {"aic", 1},
+               {"icl", 1},
+               {"held_out", 4},
+               {"standard_error", 4},
+               {"iterations"},
+               {"converged"}});
+  for (const SelectionRow& row : rows) {
+    table.add_row({std::int64_t{row.states}, row.parameters, row.log_likelihood, row.bic, row.aic, row.icl,
+                   row.held_out, row.held_out_error, std::int64_t{row.iterations},
+                   std::string(row.converged ? "yes" : "no")});
+  }
+  return table;
+}
+
+nlohmann::ordered_json Selection::to_json() const {
+  return {{"model", model},
+          {"likelihood_kind", std::string(name_of(kind))},
+          {"training_students", training_students},
+          {"validation_students", validation_students},
+          {"best",
+           {{"bic", best_bic},
+            {"aic", best_aic},
+            {"icl", best_icl},
+            {"held_out", best_held_out > 0 ? nlohmann::ordered_json(best_held_out) : nlohmann::ordered_json()}}},
+          {"rows", table().to_json()}};
+}
+
+void Selection::print(std::ostream& out) const {
+  table().print_text(out);
+  out << '\n' << finding() << '\n';
+}
+
+std::vector<std::string> Selection::warnings() const {
+  std::vector<std::string> result;
+  for (const SelectionRow& row : rows) {
+    if (row.impossible == 0) continue;
+    result.push_back(
+        concat("with ", row.states, " states ", counted(row.impossible, "held-out student is", "held-out students are"),
+               " impossible (probability 0): no held-out likelihood; give ", setting_name("pseudocount"), " above 0"));
+  }
+  return result;
 }
 
 }  // namespace desirepath::inline evaluation

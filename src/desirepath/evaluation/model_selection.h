@@ -4,7 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include "desirepath/models/fit.h"
+#include "desirepath/core/answer.h"
+#include "desirepath/models/training.h"
 
 namespace desirepath::inline evaluation {
 
@@ -22,19 +23,27 @@ struct SelectionRow {
   bool converged = false;
 };
 
-struct Selection {
+struct Selection : Answer {
+  std::string model;  // as it was asked for
   std::vector<SelectionRow> rows;
   LikelihoodKind kind = LikelihoodKind::mass;
   std::int64_t training_students = 0;
   std::int64_t validation_students = 0;
   /// Best K by each criterion; 0 where held-out students are impossible with every K.
   Id best_bic = 0, best_aic = 0, best_icl = 0, best_held_out = 0;
+
+  /// One sentence.
+  std::string finding() const;
+  nlohmann::ordered_json to_json() const override;
+  Table table() const override;
+  void print(std::ostream& out) const override;
+  std::vector<std::string> warnings() const override;
 };
 
 /// Fits every K on the training part of one split and scores the rest. Weighted students count by their weight in every
 /// criterion.
 Selection select_states(const Cohort& cohort, const FitOptions& options, const std::vector<Id>& states,
-                        double validation_share, const Compute& compute, const ProgressSink& progress);
+                        double validation_share, const TrainingContext& context);
 
 /// "2:20" or "2,4,8" or "2:20:3"; throws OptionError.
 std::vector<Id> parse_state_range(const std::string& text);

@@ -755,14 +755,14 @@ class Assembly {
     const auto width = static_cast<std::size_t>(periods);
     const bool calendar = std::ranges::any_of(in_.calendar_, [](std::int32_t year) { return year >= 0; });
     parts.students.reserve(kept_students);
-    parts.status.assign(kept_students * width, static_cast<std::uint8_t>(PeriodStatus::unknown));
+    parts.presence.assign(kept_students * width, Presence::unknown);
     if (calendar) parts.calendar.assign(kept_students * width, -1);
     BinaryMatrixBuilder enrollments(parts.schema.bit_count());
     std::size_t n = 0;
     for (std::size_t s = 0; s < order_.size(); ++s) {
       if (alive_[s] != Fate::kept) continue;
       parts.students.emplace_back(in_.students_.text(order_[s]));
-      std::uint8_t* status = parts.status.data() + n * width;
+      Presence* status = parts.presence.data() + n * width;
       std::int32_t* years = calendar ? parts.calendar.data() + n * width : nullptr;
       std::size_t i = begin(s);
       for (int period = 1; period <= periods; ++period) {
@@ -770,7 +770,7 @@ class Assembly {
           const Row& row = in_.rows_[i];
           if (row.presence != Fate::kept) continue;
           const auto at = static_cast<std::size_t>(period - 1);
-          status[at] = static_cast<std::uint8_t>(PeriodStatus::present);
+          status[at] = Presence::present;
           const std::int32_t year = in_.calendar_[i];
           if (years != nullptr && year >= 0 && (years[at] < 0 || year < years[at])) years[at] = year;
           if (row.fate == Fate::kept && row.course != no_course)
@@ -787,15 +787,15 @@ class Assembly {
   }
 
   /// Periods behind the last one a student was seen in: left, unless the data end before them.
-  void mark_left(std::uint8_t* status, const std::int32_t* years, std::size_t width) const {
+  void mark_left(Presence* status, const std::int32_t* years, std::size_t width) const {
     std::size_t last = 0;
     for (std::size_t t = 0; t < width; ++t) {
-      if (status[t] == static_cast<std::uint8_t>(PeriodStatus::present)) last = t;
+      if (status[t] == Presence::present) last = t;
     }
     for (std::size_t t = last + 1; t < width; ++t) {
       const bool known_year = years != nullptr && years[last] >= 0 && !in_.by_terms_;
       const bool beyond_data = known_year && years[last] + static_cast<std::int32_t>(t - last) > in_.last_year_;
-      if (!beyond_data) status[t] = static_cast<std::uint8_t>(PeriodStatus::left);
+      if (!beyond_data) status[t] = Presence::left;
     }
   }
 

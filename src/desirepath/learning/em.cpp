@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline learning {
@@ -15,19 +16,14 @@ double rounding_slack(double objective) {
 }
 }  // namespace
 
-void EmOptions::validate() const {
-  if (max_iterations < 0) throw OptionError("--iterations must not be negative");
-  if (!(tolerance >= 0)) throw OptionError("--tolerance must not be negative");
-}
-
 EmProgress run_em(EmProblem& problem, const EmOptions& options, EmProgress start, const EmHooks& hooks) {
-  options.validate();
   EmProgress em = std::move(start);
   const double students = problem.student_weight();
   const auto record = [&](const Expectation& found) {
     if (!std::isfinite(found.objective())) {
       throw NumericalError(found.log_likelihood == -infinity
-                               ? "a student is impossible under the model (probability 0): give --pseudocount above 0"
+                               ? concat("a student is impossible under the model (probability 0): give ",
+                                        setting_name("pseudocount"), " above 0")
                                : "EM: the objective is not finite");
     }
     const double before = em.objective_trace.empty() ? -infinity : em.objective_trace.back();

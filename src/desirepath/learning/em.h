@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "desirepath/core/progress.h"
+#include "desirepath/core/settings.h"
 #include "desirepath/core/types.h"
 
 namespace desirepath::inline learning {
@@ -14,7 +15,15 @@ struct EmOptions {
   int max_iterations = 500;
   /// Stop when an iteration gains less than this, relative to the objective's size, per student; 0: run all iterations.
   double tolerance = 1e-7;
-  void validate() const;
+
+  void declare(SettingVisitor& visit) {
+    visit({.name = "iterations", .what = "at most", .least = 0, .group = "Training"}, max_iterations);
+    visit({.name = "tolerance",
+           .what = "stop when an iteration gains less, relative, per student (0: run all)",
+           .least = 0,
+           .group = "Training"},
+          tolerance);
+  }
 };
 
 /// What an E step found at the current parameters; totals in nats.

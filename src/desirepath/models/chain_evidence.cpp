@@ -33,10 +33,7 @@ ChainEvidence::ChainEvidence(const EvidenceBatch& evidence, const StepLayout& st
   presence.reserve(static_cast<std::size_t>(students * layout->step_count()));
   departures.reserve(static_cast<std::size_t>(students));
   for (std::int64_t student = 0; student < students; ++student) {
-    const auto at = [&](Id period) {
-      if (evidence.knowledge(student, period) == PeriodKnowledge::left) return Presence::left;
-      return evidence.is_unknown(student, period) ? Presence::unknown : Presence::present;
-    };
+    const auto at = [&](Id period) { return evidence.seen(student, period); };
     for (const PeriodRange& step : layout->steps) {
       Presence found = Presence::unknown;
       for (Id t = step.first; t < step.last; ++t) {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "desirepath/emissions/step_rows.h"
+#include "desirepath/emissions/family.h"
 #include "desirepath/transcripts/evidence.h"
 
 namespace desirepath::inline models {
@@ -25,9 +25,13 @@ struct StepLayout {
   static StepLayout of(TimeStructure structure, Id periods);
   Id step_count() const { return static_cast<Id>(steps.size()); }
   Id pool_count() const { return static_cast<Id>(pools.size()); }
+  /// Of every step.
+  StepShape shape(const Schema& schema) const {
+    return {steps.front().last - steps.front().first, schema.course_count()};
+  }
 };
-
-enum class Presence : std::uint8_t { unknown, present, left };
+/// Students one thread does at a time.
+inline constexpr std::int64_t students_a_block = 256;
 
 /// Periods (from 0; `periods` = never) in which a student may have left, both included.
 struct DepartureRange {

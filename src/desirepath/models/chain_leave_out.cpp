@@ -11,7 +11,7 @@ namespace desirepath::inline models {
 Vector ChainProblem::left_out_scores() const {
   const StepLayout& layout = *evidence_.layout;
   const Id steps = layout.step_count();
-  const Index states = parameters_.prior.state_count(), emitting = options_.states;
+  const Index states = parameters_.prior.state_count(), emitting = task_.states;
   std::vector<std::unique_ptr<LeftOut>> left_out;
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
     left_out.push_back(learner_.leave_out(evidence_.pools[p].rows, responsibilities_.rows[p], compute_));
@@ -23,11 +23,8 @@ Vector ChainProblem::left_out_scores() const {
   compute_.for_blocks(evidence_.student_count(), 64, [&](Range range) {
     RowMatrix emissions(steps, states), pool_weights, pool_scores;
     std::vector<std::int32_t> rows;
-    ChainPosterior posterior(parameters_.prior);
-    for (std::int64_t s = range.first; s < range.last; ++s) {
-      const double own = options_.weights.empty() ? 1 : std::min(1.0, options_.weights[static_cast<std::size_t>(s)]);
-      student_emissions(parameters_, evidence_, scores_, s, emissions);
-      posterior.run(emissions);
+    const auto leave_out = [&](std::int64_t s, double, const ChainPosterior& posterior) {
+      const double own = std::min(1.0, task_.weight_of(s));
       ChainResponsibilities sums{{}, responsibilities_.initial, responsibilities_.pairs, responsibilities_.departures};
       sums.initial.head(states) -= own * posterior.states().row(0).transpose();
       for (Id t = 0; t + 1 < steps; ++t)
@@ -61,7 +58,8 @@ Vector ChainProblem::left_out_scores() const {
       }
       const double score = ChainPosterior(without.prior).run(emissions);
       result[s] = is_mass ? std::min(score, 0.0) : score;
-    }
+    };
+    for_each_posterior(parameters_, evidence_, scores_, range, leave_out);
   });
   return result;
 }

@@ -8,36 +8,22 @@
 #include <vector>
 
 #include "desirepath/learning/em.h"
-#include "desirepath/models/hidden_chain.h"
+#include "desirepath/models/chain_parameters.h"
+#include "desirepath/models/fixed_transitions.h"
 
 namespace desirepath::inline models {
 
-/// Transitions that training may not touch: (step, from, to) -> probability; 0 = forbidden.
-class FixedTransitions {
- public:
-  void fix(Id step, Id from, Id to, double probability) { entries_.push_back({step, from, to, probability}); }
-  bool empty() const { return entries_.empty(); }
-  /// Throws InputError when a row's fixed probabilities exceed one, or sum to less with nothing left free.
-  void check(Id states) const;
-  /// A row with its fixed entries as they are and the rest shared out in proportion to `weights` (evenly if all are 0).
-  Eigen::RowVectorXd row(Id step, Id from, Eigen::RowVectorXd weights) const;
-  /// Entries of a row that are free.
-  std::vector<Id> free_entries(Id step, Id from, Id states) const;
-
- private:
-  struct Entry {
-    Id step, from, to;
-    double probability;
-  };
-  std::vector<Entry> entries_;
-};
-
-struct ChainTrainingOptions {
-  ChainIdentity identity;
+/// What a chain is to become.
+struct ChainTask {
+  Schema schema;
   Id states = 2;  // that emit; "left" comes on top
   double state_pseudocount = 0.1;
   FixedTransitions fixed;
   std::vector<double> weights;  // one a student; empty: all one
+
+  double weight_of(std::int64_t student) const {
+    return weights.empty() ? 1 : weights[static_cast<std::size_t>(student)];
+  }
 };
 
 /// Start labels: p(state) for a student in a step; rows sum to one. A student not named has no row.
@@ -59,15 +45,14 @@ void weigh_rows(ChainEvidence& evidence, std::span<const double> student_weights
 
 class ChainProblem : public EmProblem {
  public:
-  /// The evidence and the learner must outlive the problem.
-  ChainProblem(const ChainTrainingOptions& options, ChainEvidence& evidence, const EmissionLearner& learner,
-               const Compute& compute);
+  /// Task, evidence and learner must outlive the problem.
+  ChainProblem(const ChainTask& task, ChainEvidence& evidence, const EmissionLearner& learner, const Compute& compute);
 
   /// Parameters by one M step from labels.
   void start_from_labels(const SoftLabels& labels);
   void start_from_kmeans(RandomStream stream);
   void start_at_random(RandomStream stream);
-  void start_from_parameters(ChainParameters parameters);
+  void start_from_parameters(ChainParameters parameters) { parameters_ = std::move(parameters); }
   /// By one M step; only where that needs no previous parameters.
   void start_from_responsibilities(ChainResponsibilities responsibilities);
 
@@ -75,8 +60,8 @@ class ChainProblem : public EmProblem {
   Expectation expectation() override;
   void maximization() override;
   bool exact_m_step() const override { return learner_.exact_m_step(); }
-  void keep_as_best() override { best_ = parameters_.copy(); }
-  void return_to_best() override { parameters_ = best_.copy(); }
+  void keep_as_best() override { best_ = parameters_; }
+  void return_to_best() override { parameters_ = best_; }
   /// The best iterate of an inexact climb; null where every step climbs.
   const ChainParameters* best() const { return best_.emissions.empty() ? nullptr : &best_; }
   void restore_best(ChainParameters best) { best_ = std::move(best); }
@@ -118,6 +103,8 @@ class ChainProblem : public EmProblem {
   }
 
  private:
+  /// An M step from responsibilities_ alone.
+  void begin_from_responsibilities();
   void take_prior(ChainParameters prior);
   void maximize_emissions(const ChainParameters* previous);
   void aggregate_rows(const std::vector<RowMatrix>& gamma);
@@ -127,10 +114,11 @@ class ChainProblem : public EmProblem {
   Expectation expectation_by_rows();
   Expectation expectation_by_students();
   double log_prior() const;
-  bool reseed_empty_states(int iteration);
+  /// Gives an emptied state to the row that the model explains worst; true if there was one.
+  bool reseed_empty_state();
   std::string state_name(Id pool, Id state) const;
 
-  const ChainTrainingOptions& options_;
+  const ChainTask& task_;
   ChainEvidence& evidence_;
   const EmissionLearner& learner_;
   const Compute& compute_;

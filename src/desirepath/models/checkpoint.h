@@ -10,18 +10,9 @@
 #include <set>
 
 #include "desirepath/models/chain_training.h"
+#include "desirepath/models/training.h"
 
 namespace desirepath::inline models {
-
-struct RestartResult {
-  int number = 0;
-  std::uint64_t seed = 0;
-  double log_likelihood = 0;
-  double objective = 0;
-  int iterations = 0;
-  bool converged = false;
-  std::optional<double> validation;  // mean log-likelihood per student
-};
 
 /// One restart, run to its end.
 struct RestartOutcome {
@@ -33,10 +24,15 @@ struct RestartOutcome {
   std::set<std::string> warnings;
 };
 
+/// The fit a checkpoint belongs to.
+struct CheckpointOwner {
+  std::string options;      // digest
+  std::string fingerprint;  // of the cohort
+};
+
 /// A run between two iterations, and what came before it.
 struct Checkpoint {
-  std::string options_digest;
-  std::string fingerprint;  // of the cohort
+  CheckpointOwner owner;
   int restart = 0;
   EmProgress em;
   std::vector<double> validation_trace;
@@ -50,8 +46,9 @@ struct Checkpoint {
   std::vector<RestartResult> finished;
   std::optional<RestartOutcome> best_finished;
 
-  /// Throws ModelFileError when the file is no checkpoint of this emission family.
-  static Checkpoint load(const std::filesystem::path& path, const std::string& emission);
+  /// Throws OptionError when the checkpoint is another fit's, ArchiveError when the file is none of such a chain.
+  static Checkpoint load(const std::filesystem::path& path, const CheckpointOwner& owner, const StepLayout& layout,
+                         const Schema& schema, const EmissionFamily& family);
   /// Brings a problem to where this one was.
   void put_into(ChainProblem& problem);
 };
@@ -59,8 +56,9 @@ struct Checkpoint {
 /// Keeps what is needed at hand and writes it when its time has come.
 class CheckpointWriter {
  public:
-  /// Does nothing where the path is empty.
+  /// Inactive where the path is empty.
   CheckpointWriter(std::filesystem::path path, double interval, bool needs_previous);
+  bool is_active() const { return !path_.empty(); }
   /// After an M step: the point a run would be taken up at.
   void remember(const ChainProblem& problem);
   bool is_due() const;

@@ -5,47 +5,26 @@
 // has a distribution of the period of departure in each state instead.
 #pragma once
 
-#include "desirepath/models/chain_evidence.h"
+#include "desirepath/models/chain_parameters.h"
 #include "desirepath/models/model.h"
-#include "desirepath/probability/markov_chain.h"
 
 namespace desirepath::inline models {
-
-/// What a chain is made of; moved into an immutable HiddenChain.
-struct ChainParameters {
-  ChainPrior prior;                                  // with "left" as the last state where there is one
-  std::vector<std::unique_ptr<Emission>> emissions;  // one a pool of steps; states without "left"
-  bool has_left_state = false;
-  Matrix departures;  // states by periods 1 .. T (T = never leaves); empty where nobody leaves
-
-  Id emitting_states() const { return emissions.front()->state_count(); }
-  ChainParameters copy() const;
-};
 
 struct ChainIdentity {
   std::string model;     // catalog name: nb, tan, gmm, hmm, cmm
   std::string emission;  // family
+  bool plain = true;     // the emission is the model's own: the name need not say it
   TimeStructure structure = TimeStructure::one_step;
   Schema schema;
 };
 
-/// log p(row | state) of every row of every pool.
-std::vector<RowScores> score_pools(const ChainParameters& parameters, const ChainEvidence& evidence,
-                                   LikelihoodKind kind, const Compute& compute);
-/// One student's log-emissions, steps by states; departures included.
-void student_emissions(const ChainParameters& parameters, const ChainEvidence& evidence,
-                       const std::vector<RowScores>& scores, std::int64_t student, RowMatrix& out);
-/// The same without the rows' scores: who was there, and departures.
-void student_frame(const ChainParameters& parameters, const ChainEvidence& evidence, std::int64_t student,
-                   RowMatrix& out);
-/// log p(departure within the range | state), one a state; zeros where the model knows no departures.
-Vector log_departure(const Matrix& departures, const DepartureRange& range);
-
 class HiddenChain : public Model, public HiddenStates {
  public:
-  /// Throws ModelFileError when the parameters do not fit the identity.
+  /// The parameters must fit the identity.
   HiddenChain(ChainIdentity identity, ChainParameters parameters);
-  static std::unique_ptr<HiddenChain> load(const ArchiveReader& archive);
+  /// `default_emission`: of the catalog's entry that reads the file.
+  static std::unique_ptr<HiddenChain> load(const ArchiveReader& archive, std::span<const EmissionFamily> families,
+                                           const std::string& default_emission);
 
   const ChainIdentity& identity() const { return identity_; }
   const ChainParameters& parameters() const { return parameters_; }
@@ -56,7 +35,8 @@ class HiddenChain : public Model, public HiddenStates {
   std::span<const LikelihoodKind> likelihood_kinds() const override {
     return parameters_.emissions.front()->likelihood_kinds();
   }
-  Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute) const override;
+  Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
+                           Precision precision = Precision::quick) const override;
   Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute,
                       Conditioning conditioning = Conditioning::linear) const override;
   EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream, const Compute& compute,
@@ -90,7 +70,6 @@ class HiddenChain : public Model, public HiddenStates {
   ChainIdentity identity_;
   ChainParameters parameters_;
   StepLayout layout_;
-  std::vector<double> transition_values_;  // steps-1 by from by to, for the file
 };
 
 }  // namespace desirepath::inline models

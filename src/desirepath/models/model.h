@@ -59,8 +59,8 @@ class Model {
   /// The kinds this model can score, best first.
   virtual std::span<const LikelihoodKind> likelihood_kinds() const = 0;
   /// log p(evidence), unknown bits summed out: one a student.
-  virtual Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind,
-                                   const Compute& compute) const = 0;
+  virtual Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
+                                   Precision precision = Precision::quick) const = 0;
   /// p(bit = 1 | evidence) for the bits asked for only: students by asked.
   virtual Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute,
                               Conditioning conditioning = Conditioning::linear) const = 0;

@@ -1,6 +1,9 @@
 #include "desirepath/models/model_file.h"
 
-#include "desirepath/models/hidden_chain.h"
+#include <algorithm>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
 
 namespace desirepath::inline models {
 
@@ -12,13 +15,23 @@ void save_model(const Model& model, const std::string& training, const std::file
   archive.write(path, overwrite);
 }
 
-StoredModel load_model(const ArchiveReader& archive) {
+StoredModel load_model(const ArchiveReader& archive, const Catalog& catalog) {
   archive.require_kind("model");
-  return {HiddenChain::load(archive), archive.metadata("training")};
+  const std::string& name = archive.metadata("model");
+  const auto entry = std::ranges::find(catalog.models, name, &ModelEntry::name);
+  if (entry == catalog.models.end()) archive.refuse(concat("model '", name, "' is not known to this version"));
+  return {entry->load(archive, catalog), archive.metadata("training")};
 }
 
-StoredModel load_model(const std::filesystem::path& path) {
-  return load_model(ArchiveReader::open(path));
+StoredModel load_model(const std::filesystem::path& path, const Catalog& catalog) {
+  return load_model(ArchiveReader::open(path), catalog);
+}
+
+Vector leave_one_out(const StoredModel& stored, const Cohort& cohort, const Compute& compute, const Catalog& catalog) {
+  const std::string name = stored.model->name();
+  const ModelEntry& entry = *catalog.choice(name).model;
+  if (!entry.leave_one_out) throw OptionError(concat("leave-one-out: there is none for the model '", name, "'"));
+  return entry.leave_one_out(*stored.model, stored.training, cohort, compute);
 }
 
 }  // namespace desirepath::inline models

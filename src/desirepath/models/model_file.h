@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "desirepath/models/catalog.h"
 #include "desirepath/models/model.h"
 
 namespace desirepath::inline models {
@@ -16,7 +17,12 @@ struct StoredModel {
 
 void save_model(const Model& model, const std::string& training, const std::filesystem::path& path,
                 Overwrite overwrite);
-StoredModel load_model(const std::filesystem::path& path);
-StoredModel load_model(const ArchiveReader& archive);
+StoredModel load_model(const std::filesystem::path& path, const Catalog& catalog = standard_catalog());
+StoredModel load_model(const ArchiveReader& archive, const Catalog& catalog = standard_catalog());
+
+/// log p of each student of the cohort a model was trained on, each left out in turn. Throws OptionError where the
+/// model has no such scores, or the cohort is another one.
+Vector leave_one_out(const StoredModel& stored, const Cohort& cohort, const Compute& compute,
+                     const Catalog& catalog = standard_catalog());
 
 }  // namespace desirepath::inline models

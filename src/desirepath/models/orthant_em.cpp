@@ -5,7 +5,10 @@
 #include <Eigen/SVD>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
 #include "desirepath/emissions/gaussian_mass.h"
+#include "desirepath/models/chain_settings.h"
 #include "desirepath/transcripts/split.h"
 
 namespace desirepath::inline models {
@@ -14,7 +17,7 @@ ChainParameters as_probit(const ChainParameters& gaussian, const ProbitOptions& 
   ChainParameters result{gaussian.prior, {}, gaussian.has_left_state, gaussian.departures};
   for (const auto& emission : gaussian.emissions) {
     const auto& states = dynamic_cast<const GaussianEmission&>(*emission);
-    const Index bits = states.bit_count(), factors = std::min<Index>(options.factors, bits);
+    const Index bits = states.bit_count(), factors = std::min<Index>(options.factors(), bits);
     const ThresholdedStates thresholded = thresholded_states(states.parameters(), compute, factors);
     RowMatrix intercepts(bits, states.state_count()), slopes(bits * states.state_count(), factors);
     for (Index k = 0; k < states.state_count(); ++k) {
@@ -32,67 +35,113 @@ ChainParameters as_probit(const ChainParameters& gaussian, const ProbitOptions& 
       slopes.middleRows(k * bits, bits) = here;
     }
     const Id nodes = options.nodes > 0 ? options.nodes : ProbitOptions::default_nodes(static_cast<Id>(factors));
-    result.emissions.push_back(std::make_unique<ProbitEmission>(intercepts, slopes, factor_nodes(factors, nodes)));
+    result.emissions.push_back(
+        std::make_shared<const ProbitEmission>(intercepts, slopes, factor_nodes(factors, nodes)));
   }
   return result;
 }
 
-FitResult fit_by_orthant_em(const Cohort& cohort, const FitOptions& options, const Compute& compute,
-                            const ProgressSink& progress) {
-  if (!options.checkpoint.empty())
-    throw OptionError("--refine orthant-em keeps no checkpoints: fit, then fit --emission probit --warm");
-  // The same split for both, named to both as a cohort of its own.
-  std::optional<Cohort> training, held_out;
-  FitOptions gaussian_options = options;
-  gaussian_options.refine = Refinement::none;
-  if (options.validation == nullptr) {
-    const double share = options.validation_share.value_or(FitOptions::refinement_share);
-    const Split split = split_by_share(cohort, {share, 0}, RandomStream(options.seed).child("validation"));
-    if (split.training.empty() || split.validation.empty())
-      throw OptionError("--refine: too few students to hold some out");
-    training = cohort.select(split.training);
-    held_out = cohort.select(split.validation);
-    gaussian_options.validation_share.reset();
-    if (options.validation_share) gaussian_options.validation = &*held_out;
+namespace {
+
+/// Settings of the Gaussian fit before the refinement, and of the probit fit after it.
+FitOptions unrefined(const FitOptions& options) {
+  FitOptions plain = options;
+  return plain.unset("refine");
+}
+FitOptions as_probit_options(const FitOptions& options) {
+  FitOptions probit = options.with_emission(ProbitEmission::family_name);
+  const auto covariance = options.read<GaussianOptions>().covariance;
+  if (covariance && covariance->shape != CovarianceShape::factor) probit.unset("covariance");
+  return probit;
+}
+
+class OrthantEm : public Training {
+ public:
+  explicit OrthantEm(const TrainingTask& task)
+      : compute_(task.context.compute),
+        gaussian_options_(unrefined(task.options)),
+        probit_options_(as_probit_options(gaussian_options_)),
+        gaussian_context_(task.context),
+        students_(task.cohort) {
+    const std::string refine = setting_name("refine");
+    if (task.options.choice().emission->name != GaussianEmission::family_name)
+      throw OptionError(concat(refine, " orthant-em starts from ", setting_name("emission"), " gaussian"));
+    if (!task.context.checkpoint.empty())
+      throw OptionError(concat(refine, " orthant-em keeps no checkpoints: fit, then fit ", setting_name("emission"),
+                               " probit ", setting_name("warm")));
+    // The same split for both fits, named to both as a cohort of its own.
+    if (task.context.validation != nullptr) {
+      judges_ = *task.context.validation;
+    } else {
+      const auto validation = task.options.read<ChainSettings>().validation;
+      const double share = validation.value_or(refinement_share);
+      const Split split = split_by_share(task.cohort, {share, 0}, RandomStream(task.options.seed).child("validation"));
+      if (split.training.empty() || split.validation.empty())
+        throw OptionError(concat(refine, ": too few students to hold some out"));
+      judges_ = task.cohort.select(split.validation);
+      students_ = task.cohort.select(split.training);
+      gaussian_options_.unset("validation");
+      probit_options_.unset("validation");
+      if (validation) gaussian_context_.validation = &*judges_;
+    }
+    first_ = prepare_training({students_, gaussian_options_, gaussian_context_});
   }
-  const Cohort& students = training ? *training : cohort;
-  const Cohort& judges = held_out ? *held_out : *options.validation;
-  FitResult before = fit_model(students, gaussian_options, compute, progress);
 
-  FitOptions probit_options = gaussian_options;
-  probit_options.choice.emission = ProbitEmission::family_name;
-  if (probit_options.covariance && probit_options.covariance->shape != CovarianceShape::factor)
-    probit_options.covariance.reset();
-  probit_options.covariance_prior.reset();
-  probit_options.ridge = 0;
-  ChainIdentity identity = before.model->identity();
-  identity.emission = ProbitEmission::family_name;
-  const HiddenChain start(identity, as_probit(before.model->parameters(), probit_options.probit_options(), compute));
-  probit_options.start = StartKind::model;
-  probit_options.warm = &start;
-  probit_options.validation = &judges;
-  FitResult after = fit_model(students, probit_options, compute, progress);
+  FitEstimate estimate() const override { return first_->estimate(); }
 
-  const EvidenceBatch evidence = EvidenceBatch::of(judges);
-  const Vector first = before.model->log_likelihood(evidence, LikelihoodKind::mass, compute).value.col(0);
-  const Vector second = after.model->log_likelihood(evidence, LikelihoodKind::mass, compute).value.col(0);
-  const Vector gains = second - first;
-  RefinementReport report;
-  report.refinement = Refinement::orthant_em;
-  report.students = judges.student_count();
-  report.trace = {first.mean(), second.mean()};
-  report.kept_round = second.mean() > first.mean() ? 1 : 0;
-  report.gain = report.kept_round == 1 ? gains.mean() : 0;
-  const auto count = static_cast<double>(gains.size());
-  report.standard_error =
-      count > 1 ? std::sqrt((gains.array() - gains.mean()).square().sum() / (count - 1) / count) : 0;
-  const double seconds = before.seconds + after.seconds;
-  FitResult& kept = report.kept_round == 1 ? after : before;
-  if (report.kept_round == 0)
-    kept.warnings.emplace_back("the refinement found nothing better for the students held out: EM's model is kept");
-  kept.refinement = std::move(report);
-  kept.seconds = seconds;
-  return std::move(kept);
+  FitResult run() override {
+    FitResult before = first_->run();
+    const auto& chain = dynamic_cast<const HiddenChain&>(*before.model);
+    ChainIdentity identity = chain.identity();
+    identity.emission = ProbitEmission::family_name;
+    identity.plain = false;
+    const HiddenChain start(identity, as_probit(chain.parameters(), probit_options_.read<ProbitOptions>(), compute_));
+    TrainingContext context = gaussian_context_;
+    context.labels.clear();
+    context.warm = &start;
+    context.validation = &*judges_;
+    FitResult after = fit_model(students_, probit_options_, context);
+    return better_of(std::move(before), std::move(after));
+  }
+
+ private:
+  FitResult better_of(FitResult before, FitResult after) const {
+    const EvidenceBatch evidence = EvidenceBatch::of(*judges_);
+    const auto mass = [&](const FitResult& fit) {
+      return Vector(
+          fit.model->log_likelihood(evidence, LikelihoodKind::mass, compute_, Precision::sampled).value.col(0));
+    };
+    const Vector first = mass(before), second = mass(after), gains = second - first;
+    RefinementReport report;
+    report.refinement = Refinement::orthant_em;
+    report.students = judges_->student_count();
+    report.trace = {first.mean(), second.mean()};
+    report.kept_round = second.mean() > first.mean() ? 1 : 0;
+    report.gain = report.kept_round == 1 ? gains.mean() : 0;
+    const auto count = static_cast<double>(gains.size());
+    report.standard_error =
+        count > 1 ? std::sqrt((gains.array() - gains.mean()).square().sum() / (count - 1) / count) : 0;
+    const double seconds = before.seconds + after.seconds;
+    FitResult& kept = report.kept_round == 1 ? after : before;
+    if (report.kept_round == 0)
+      kept.warnings.emplace_back("the refinement found nothing better for the students held out: EM's model is kept");
+    kept.refinement = std::move(report);
+    kept.seconds = seconds;
+    return std::move(kept);
+  }
+
+  const Compute& compute_;
+  FitOptions gaussian_options_, probit_options_;
+  TrainingContext gaussian_context_;
+  Cohort students_;
+  std::optional<Cohort> judges_;
+  std::unique_ptr<Training> first_;
+};
+
+}  // namespace
+
+std::unique_ptr<Training> prepare_orthant_em(const TrainingTask& task) {
+  return std::make_unique<OrthantEm>(task);
 }
 
 }  // namespace desirepath::inline models

@@ -1,12 +1,17 @@
-// --refine orthant-em: from the Gaussian fit on to EM on the probability of the enrollments themselves.
+// The refinement orthant-em: from the Gaussian fit on to EM on the probability of the enrollments themselves.
 //
 // Each state's thresholded Gaussian, its correlations fitted by few factors, is where the probit emission starts to
 // climb; both are judged on students held out of training and the better is kept. docs/models/refinement.md.
 #pragma once
 
-#include "desirepath/models/fit.h"
+#include "desirepath/emissions/probit.h"
+#include "desirepath/models/hidden_chain.h"
+#include "desirepath/models/training.h"
 
 namespace desirepath::inline models {
+
+/// Of the students, held out to judge a refinement where no validation is named.
+inline constexpr double refinement_share = 0.1;
 
 /// The Gaussian states as thresholded factors on nodes: what probit learning can start from. Factors of the states are
 /// turned to each other, for they mean the same only up to rotation.
@@ -14,7 +19,6 @@ ChainParameters as_probit(const ChainParameters& gaussian, const ProbitOptions& 
 
 /// Fits the Gaussian model of the options, refines it, keeps the better of the two by the mass of the students held
 /// out.
-FitResult fit_by_orthant_em(const Cohort& cohort, const FitOptions& options, const Compute& compute,
-                            const ProgressSink& progress);
+std::unique_ptr<Training> prepare_orthant_em(const TrainingTask& task);
 
 }  // namespace desirepath::inline models

@@ -6,40 +6,17 @@
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/gaussian_mass.h"
 #include "desirepath/emissions/latent_parameters.h"
 #include "desirepath/learning/adam.h"
+#include "desirepath/models/chain_training.h"
 
 namespace desirepath::inline models {
 
-std::string_view name_of(Refinement refinement) {
-  switch (refinement) {
-    case Refinement::none:
-      return "none";
-    case Refinement::policy_gradient:
-      return "policy-gradient";
-    case Refinement::orthant_em:
-      return "orthant-em";
-  }
-  return {};
-}
-
-Refinement parse_refinement(std::string_view name) {
-  for (const Refinement refinement : {Refinement::none, Refinement::policy_gradient, Refinement::orthant_em}) {
-    if (name == name_of(refinement)) return refinement;
-  }
-  throw OptionError(concat("--refine '", name, "': one of none, policy-gradient, orthant-em"));
-}
-
-void PolicyGradientOptions::validate() const {
-  if (rounds < 1 || patience < 1 || steps < 1) throw OptionError("--refine: rounds and steps must be at least 1");
-  if (samples < 2) throw OptionError("--refine: at least 2 samples, for each is judged by the others");
-  if (!(rate > 0)) throw OptionError("--refine: the rate must be above 0");
-}
-
 nlohmann::ordered_json RefinementReport::to_json() const {
-  nlohmann::ordered_json json = {{"refine", name_of(refinement)},
+  nlohmann::ordered_json json = {{"refine", name_of_value(refinement)},
                                  {"held_out_students", students},
                                  {"likelihood_kind", name_of(LikelihoodKind::mass)},
                                  {"trace", trace},
@@ -47,7 +24,7 @@ nlohmann::ordered_json RefinementReport::to_json() const {
                                  {"gain", gain},
                                  {"standard_error", standard_error}};
   if (refinement != Refinement::policy_gradient) return json;
-  json["reward"] = name_of(reward);
+  json["reward"] = name_of_value(reward);
   json["signal"] = nlohmann::ordered_json::array();
   for (const RewardSignal& row : signal)
     json["signal"].push_back({{"courses", row.courses}, {"weight", row.weight}, {"rewarded", row.rewarded}});
@@ -65,39 +42,17 @@ constexpr std::int64_t most_courses = 12;  // rows with more count together in t
 const GaussianParameters& whole_gaussian(const Emission& emission) {
   const auto* gaussian = dynamic_cast<const GaussianEmission*>(&emission);
   if (gaussian == nullptr || !gaussian->parameters().is_dense()) {
-    throw OptionError("--refine policy-gradient needs --emission gaussian with --covariance full or tied");
+    throw OptionError(concat(setting_name("refine"), " policy-gradient needs ", setting_name("emission"),
+                             " gaussian with ", setting_name("covariance"), " full or tied"));
   }
   return gaussian->parameters();
 }
 
-/// log P of every student.
-Vector student_log_likelihoods(const ChainParameters& parameters, const ChainEvidence& evidence,
-                               const std::vector<RowScores>& scores, const Compute& compute) {
-  Vector result(evidence.student_count());
-  compute.for_blocks(evidence.student_count(), 256, [&](Range range) {
-    ChainPosterior posterior(parameters.prior);
-    RowMatrix emissions(evidence.layout->step_count(), parameters.prior.state_count());
-    for (std::int64_t s = range.first; s < range.last; ++s) {
-      student_emissions(parameters, evidence, scores, s, emissions);
-      result[s] = posterior.run(emissions);
-    }
-  });
-  return result;
-}
-
-/// By expectation propagation alone: good to some 0.002 nats at a tenth of the cost of masses(), which has the last
-/// word.
-double quick_mean(const ChainParameters& parameters, const ChainEvidence& evidence, const Compute& compute) {
-  std::vector<RowScores> scores;
-  for (std::size_t p = 0; p < evidence.pools.size(); ++p)
-    scores.push_back(mass_scores(thresholded_states(whole_gaussian(*parameters.emissions[p]), compute),
-                                 evidence.pools[p].rows, compute, MassPrecision::quick));
-  return student_log_likelihoods(parameters, evidence, scores, compute).mean();
-}
-
-Vector masses(const ChainParameters& parameters, const ChainEvidence& evidence, const Compute& compute) {
-  return student_log_likelihoods(parameters, evidence, score_pools(parameters, evidence, LikelihoodKind::mass, compute),
-                                 compute);
+/// log P of every student. Quick: good to some 0.002 nats, for choosing between rounds; sampled has the last word.
+Vector masses(const ChainParameters& parameters, const ChainEvidence& evidence, Precision precision,
+              const Compute& compute) {
+  return student_log_likelihoods(parameters, evidence,
+                                 score_pools(parameters, evidence, LikelihoodKind::mass, precision, compute), compute);
 }
 
 /// One covariance on its way uphill, with the means of the states that share it.
@@ -192,9 +147,9 @@ RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvi
   RefinementReport report;
   report.reward = options.reward;
   report.students = held_out.student_count();
-  const ChainParameters start = problem.parameters().copy();
-  ChainParameters best = start.copy();
-  report.trace.push_back(quick_mean(start, held_out, compute));
+  const ChainParameters start = problem.parameters();
+  ChainParameters best = start;
+  report.trace.push_back(masses(start, held_out, Precision::quick, compute).mean());
   int best_round = 0;
   for (int round = 1; round <= options.rounds && round - best_round <= options.patience; ++round) {
     problem.expectation();
@@ -207,19 +162,19 @@ RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvi
       climb(climber, training.pools[climber.pool].rows, problem.responsibilities().rows[climber.pool], options,
             draws.child(static_cast<std::uint64_t>(climber.pool)), signals[at], compute);
     });
-    ChainParameters next = start.copy();
+    ChainParameters next = start;
     for (std::size_t p = 0; p < next.emissions.size(); ++p) {
       GaussianParameters parameters = whole_gaussian(*next.emissions[p]);
       for (const Climber& climber : climbers) {
         if (climber.pool == p) climber.write_to(parameters);
       }
-      next.emissions[p] = std::make_unique<GaussianEmission>(std::move(parameters));
+      next.emissions[p] = std::make_shared<const GaussianEmission>(std::move(parameters));
     }
-    const double score = quick_mean(next, held_out, compute);
+    const double score = masses(next, held_out, Precision::quick, compute).mean();
     if (progress)
       progress({"refine", static_cast<double>(round) / options.rounds, round, score, score - report.trace.back()});
     if (score > report.trace[static_cast<std::size_t>(best_round)]) {
-      best = next.copy();
+      best = next;
       best_round = round;
     }
     report.trace.push_back(score);
@@ -236,7 +191,8 @@ RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvi
   }
   bool keeps = false;
   if (best_round > 0) {
-    const Vector gains = masses(best, held_out, compute) - masses(start, held_out, compute);
+    const Vector gains =
+        masses(best, held_out, Precision::sampled, compute) - masses(start, held_out, Precision::sampled, compute);
     const auto students = static_cast<double>(gains.size());
     report.gain = gains.mean();
     report.standard_error =
@@ -247,7 +203,7 @@ RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvi
     report.kept_round = best_round;
   else
     report.gain = 0;
-  problem.start_from_parameters(keeps ? std::move(best) : start.copy());
+  problem.start_from_parameters(keeps ? std::move(best) : start);
   return report;
 }
 

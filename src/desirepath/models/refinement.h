@@ -4,22 +4,16 @@
 // the correlations. EM's own means and variances, which only the -1/+1 density uses, stay. docs/models/refinement.md.
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include <nlohmann/json_fwd.hpp>
-
+#include "desirepath/compute/executor.h"
 #include "desirepath/core/progress.h"
-#include "desirepath/emissions/latent_reward.h"
-#include "desirepath/models/chain_training.h"
+#include "desirepath/core/random_stream.h"
+#include "desirepath/core/settings.h"
+#include "desirepath/models/refinement_report.h"
 
 namespace desirepath::inline models {
 
-enum class Refinement { none, policy_gradient, orthant_em };
-std::string_view name_of(Refinement refinement);
-/// Throws OptionError.
-Refinement parse_refinement(std::string_view name);
+class ChainProblem;
+struct ChainEvidence;
 
 struct PolicyGradientOptions {
   Reward reward = Reward::surrogate;
@@ -28,27 +22,17 @@ struct PolicyGradientOptions {
   int steps = 2;        // of Adam in a round, each on its share of the rows
   int samples = 32;     // of a row and state in a step
   double rate = 0.003;  // of Adam: standardised means and Cholesky entries
-  void validate() const;
-};
 
-/// What samples of the first round earned, by the number of courses the row takes.
-struct RewardSignal {
-  std::int64_t courses = 0;
-  double weight = 0;    // students' worth of rows
-  double rewarded = 0;  // of these, with at least one rewarded sample
-};
-
-struct RefinementReport {
-  Refinement refinement = Refinement::policy_gradient;
-  Reward reward = Reward::surrogate;
-  std::int64_t students = 0;  // held out
-  std::vector<double> trace;  // mean log-probability a student held out: before, then after every round
-  int kept_round = 0;         // 0: as it was
-  double gain = 0;            // of the kept round, per student
-  double standard_error = 0;  // of the gain of the best round
-  std::vector<RewardSignal> signal;
-
-  nlohmann::ordered_json to_json() const;
+  void declare(SettingVisitor& visit) {
+    visit({.name = "reward", .what = "of the policy gradient (surrogate is the paper's)", .group = "Model"}, reward);
+    visit({.name = "refine-rounds", .what = "of the policy gradient, at most", .least = 1, .group = "Model"}, rounds);
+    visit({.name = "refine-rate",
+           .what = "of the policy gradient's steps",
+           .least = 0,
+           .above_least = true,
+           .group = "Model"},
+          rate);
+  }
 };
 
 /// Moves the problem's parameters to the best round, by the orthant likelihood of the students held out, if that is

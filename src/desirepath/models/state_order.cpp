@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
 #include "desirepath/probability/assignment.h"
 
 namespace desirepath::inline models {
@@ -27,9 +29,10 @@ StateOrder match_states(const ChainParameters& parameters, const StepLayout& lay
   const Id states = parameters.emitting_states();
   if (target.emissions.size() != parameters.emissions.size() ||
       target.emissions.front()->bit_count() != parameters.emissions.front()->bit_count()) {
-    throw OptionError("--match: the model has other courses, periods or steps");
+    throw OptionError(concat(setting_name("match"), ": the model has other courses, periods or steps"));
   }
-  if (target.emitting_states() != states) throw OptionError("--match: the model has another number of states");
+  if (target.emitting_states() != states)
+    throw OptionError(concat(setting_name("match"), ": the model has another number of states"));
   StateOrder orders;
   for (std::size_t p = 0; p < layout.pools.size(); ++p) {
     const RowMatrix here = parameters.emissions[p]->bit_probabilities(),

@@ -10,26 +10,7 @@
 
 namespace desirepath::inline reports {
 
-Table selection_table(const Selection& selection) {
-  Table table({{"states"},
-               {"parameters"},
-               {"log_likelihood", 1},
-               {"bic", 1},
-               {"aic", 1},
-               {"icl", 1},
-               {"held_out", 4},
-               {"standard_error", 4},
-               {"iterations"},
-               {"converged"}});
-  for (const SelectionRow& row : selection.rows) {
-    table.add_row({std::int64_t{row.states}, row.parameters, row.log_likelihood, row.bic, row.aic, row.icl,
-                   row.held_out, row.held_out_error, std::int64_t{row.iterations},
-                   std::string(row.converged ? "yes" : "no")});
-  }
-  return table;
-}
-
-Figure selection_figure(const Selection& selection, const std::string& model) {
+Figure selection_figure(const Selection& selection) {
   struct Panel {
     std::string title;
     std::vector<Id> states;
@@ -57,12 +38,8 @@ Figure selection_figure(const Selection& selection, const std::string& model) {
       panels[c + 1].values.push_back(criteria[c]);
     }
   }
-  const std::string finding = concat(
-      selection.best_held_out > 0
-          ? concat("Held-out likelihood is best with ", selection.best_held_out, " states")
-          : std::string("Some held-out students are impossible with every number of states (probability 0)"),
-      ", BIC with ", selection.best_bic, ", ICL with ", selection.best_icl, ", AIC with ", selection.best_aic, ".");
-  const std::string title = concat("How many states: ", model);
+  const std::string finding = selection.finding();
+  const std::string title = concat("How many states: ", selection.model);
   constexpr double width = 760, height = 440, left = 70, panel_width = 300, panel_height = 150, gap_x = 70, gap_y = 60,
                    top = 28;
   Svg svg(width, height, title, finding);
@@ -118,7 +95,7 @@ Figure selection_figure(const Selection& selection, const std::string& model) {
       concat("n = ", with_separators(selection.training_students), " students to train, ",
              with_separators(selection.validation_students),
              " held out; bars are one standard error; likelihoods are of kind ", name_of(selection.kind));
-  return {"select", title, finding, basis, svg.finish(), selection_table(selection)};
+  return {"select", title, finding, basis, svg.finish(), selection.table()};
 }
 
 }  // namespace desirepath::inline reports

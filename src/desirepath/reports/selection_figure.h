@@ -6,7 +6,6 @@
 
 namespace desirepath::inline reports {
 
-Figure selection_figure(const Selection& selection, const std::string& model);
-Table selection_table(const Selection& selection);
+Figure selection_figure(const Selection& selection);
 
 }  // namespace desirepath::inline reports

@@ -1,19 +1,16 @@
 #include "desirepath/transcripts/align.h"
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline transcripts {
 
 Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unseen) {
   const Schema& own = cohort.schema();
-  std::vector<std::string> names, own_names;
-  for (const Course& course : schema.courses())
-    names.push_back(course.name);
-  for (const Course& course : own.courses())
-    own_names.push_back(course.name);
   Aligned aligned{cohort, 0, 0};
-  if (names == own_names && schema.periods() == own.periods()) {
+  if (schema == own) return aligned;
+  if (schema.has_same_bits(own)) {
     CohortParts parts = cohort.parts();
     parts.schema = schema;
     aligned.cohort = Cohort(std::move(parts));
@@ -33,7 +30,8 @@ Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unsee
       try {
         schema.require_course(own.course(static_cast<Id>(c)).name);
       } catch (const InputError& error) {
-        throw InputError(concat(error.what(), " in the model; --ignore-unseen leaves such courses out"));
+        throw InputError(
+            concat(error.what(), " in the model; ", setting_name("ignore-unseen"), " leaves such courses out"));
       }
     }
     ++aligned.ignored_courses;
@@ -52,7 +50,7 @@ Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unsee
   for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
     for (Id t = 0; t < schema.period_count(); ++t) {
       const Id from = own_period[static_cast<std::size_t>(t)];
-      parts.status.push_back(static_cast<std::uint8_t>(from < 0 ? PeriodStatus::unknown : cohort.status(s, from)));
+      parts.presence.push_back(from < 0 ? Presence::unknown : cohort.presence(s, from));
       if (cohort.has_calendar()) parts.calendar.push_back(from < 0 ? -1 : cohort.calendar(s, from));
       if (from >= 0) {
         for (const Id bit : cohort.bits(s, from)) {

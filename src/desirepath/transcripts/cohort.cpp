@@ -13,32 +13,32 @@
 
 namespace desirepath::inline transcripts {
 
-Cohort::Cohort(CohortParts parts) : parts_(std::move(parts)) {
-  const std::size_t students = parts_.students.size();
+Cohort::Cohort(CohortParts parts) : parts_(std::make_shared<const CohortParts>(std::move(parts))) {
+  const std::size_t students = parts_->students.size();
   const auto periods = static_cast<std::size_t>(schema().period_count());
   const std::size_t rows = students * periods;
-  if (parts_.status.size() != rows) throw InputError("cohort: a status for every student and period is needed");
-  if (parts_.enrollments.row_count() != static_cast<std::int64_t>(rows) ||
-      parts_.enrollments.column_count() != schema().bit_count()) {
+  if (parts_->presence.size() != rows) throw InputError("cohort: a status for every student and period is needed");
+  if (parts_->enrollments.row_count() != static_cast<std::int64_t>(rows) ||
+      parts_->enrollments.column_count() != schema().bit_count()) {
     throw InputError("cohort: enrollments do not fit students, periods and courses");
   }
-  if (!parts_.calendar.empty() && parts_.calendar.size() != rows) {
+  if (!parts_->calendar.empty() && parts_->calendar.size() != rows) {
     throw InputError("cohort: a calendar year for every student and period is needed");
   }
   const Id courses = schema().course_count();
   for (std::size_t r = 0; r < rows; ++r) {
-    const auto bits = parts_.enrollments.row(static_cast<std::int64_t>(r));
-    if (parts_.status[r] > static_cast<std::uint8_t>(PeriodStatus::left)) throw InputError("cohort: unknown status");
-    has_left_ = has_left_ || parts_.status[r] == static_cast<std::uint8_t>(PeriodStatus::left);
+    const auto bits = parts_->enrollments.row(static_cast<std::int64_t>(r));
+    if (parts_->presence[r] > Presence::left) throw InputError("cohort: unknown status");
+    has_left_ = has_left_ || parts_->presence[r] == Presence::left;
     if (bits.empty()) continue;
     const auto period = static_cast<Id>(r % periods);
     const bool inside = bits.front() >= period * courses && bits.back() < (period + 1) * courses;
     if (!inside) throw InputError("cohort: an enrollment outside its period");
-    if (parts_.status[r] != static_cast<std::uint8_t>(PeriodStatus::present)) {
+    if (parts_->presence[r] != Presence::present) {
       throw InputError("cohort: an enrollment in a period without the student");
     }
   }
-  for (const Attribute& attribute : parts_.attributes) {
+  for (const Attribute& attribute : parts_->attributes) {
     if (attribute.codes.size() != students) throw InputError("cohort: an attribute without a value for every student");
     const auto count = static_cast<Id>(attribute.values.size());
     for (const Id code : attribute.codes) {
@@ -56,7 +56,7 @@ std::int32_t Cohort::entry_year(std::int64_t student) const {
 
 const Attribute& Cohort::attribute(std::string_view name) const {
   std::vector<std::string> names;
-  for (const Attribute& attribute : parts_.attributes) {
+  for (const Attribute& attribute : parts_->attributes) {
     if (attribute.name == name) return attribute;
     names.push_back(attribute.name);
   }
@@ -67,24 +67,24 @@ const Attribute& Cohort::attribute(std::string_view name) const {
 Cohort Cohort::select(std::span<const std::int64_t> students) const {
   CohortParts chosen;
   chosen.schema = schema();
-  chosen.provenance = parts_.provenance;
+  chosen.provenance = parts_->provenance;
   const Id periods = schema().period_count();
   BinaryMatrixBuilder enrollments(schema().bit_count());
-  for (const Attribute& attribute : parts_.attributes) {
+  for (const Attribute& attribute : parts_->attributes) {
     chosen.attributes.push_back({attribute.name, attribute.values, {}});
   }
   for (const std::int64_t student : students) {
-    chosen.students.push_back(parts_.students[static_cast<std::size_t>(student)]);
+    chosen.students.push_back(parts_->students[static_cast<std::size_t>(student)]);
     for (Id period = 0; period < periods; ++period) {
       const std::size_t from = row(student, period);
-      chosen.status.push_back(parts_.status[from]);
-      if (has_calendar()) chosen.calendar.push_back(parts_.calendar[from]);
+      chosen.presence.push_back(parts_->presence[from]);
+      if (has_calendar()) chosen.calendar.push_back(parts_->calendar[from]);
       for (const Id bit : bits(student, period))
         enrollments.add(bit);
       enrollments.finish_row();
     }
-    for (std::size_t a = 0; a < parts_.attributes.size(); ++a) {
-      chosen.attributes[a].codes.push_back(parts_.attributes[a].codes[static_cast<std::size_t>(student)]);
+    for (std::size_t a = 0; a < parts_->attributes.size(); ++a) {
+      chosen.attributes[a].codes.push_back(parts_->attributes[a].codes[static_cast<std::size_t>(student)]);
     }
   }
   chosen.enrollments = std::move(enrollments).build();
@@ -94,15 +94,15 @@ Cohort Cohort::select(std::span<const std::int64_t> students) const {
 std::string Cohort::fingerprint() const {
   DigestBuilder digest;
   digest.add(schema().to_json().dump());
-  for (const std::string& id : parts_.students) {
+  for (const std::string& id : parts_->students) {
     digest.add(id);
     digest.add(std::string_view("\0", 1));
   }
-  digest.add(std::as_bytes(std::span(parts_.status)));
-  digest.add(std::as_bytes(parts_.enrollments.row_begin()));
-  digest.add(std::as_bytes(parts_.enrollments.columns()));
-  digest.add(std::as_bytes(std::span(parts_.calendar)));
-  for (const Attribute& attribute : parts_.attributes) {
+  digest.add(std::as_bytes(std::span(parts_->presence)));
+  digest.add(std::as_bytes(parts_->enrollments.row_begin()));
+  digest.add(std::as_bytes(parts_->enrollments.columns()));
+  digest.add(std::as_bytes(std::span(parts_->calendar)));
+  for (const Attribute& attribute : parts_->attributes) {
     digest.add(attribute.name);
     digest.add(std::as_bytes(std::span(attribute.codes)));
     for (const std::string& value : attribute.values)
@@ -114,18 +114,21 @@ std::string Cohort::fingerprint() const {
 void Cohort::fill(ArchiveWriter& archive) const {
   const std::int64_t periods = schema().period_count();
   archive.set("schema", schema().to_json().dump());
-  archive.set("provenance", parts_.provenance);
+  archive.set("provenance", parts_->provenance);
   archive.set("fingerprint", fingerprint());
-  archive.add_texts("students", parts_.students);
-  archive.add<std::uint8_t>("status", parts_.status, {student_count(), periods});
-  archive.add("enrollments.row_begin", parts_.enrollments.row_begin(), {student_count() * periods + 1});
-  archive.add("enrollments.bits", parts_.enrollments.columns(), {parts_.enrollments.one_count()});
-  if (has_calendar()) archive.add<std::int32_t>("calendar", parts_.calendar, {student_count(), periods});
+  archive.add_texts("students", parts_->students);
+  std::vector<std::uint8_t> presence;
+  presence.reserve(parts_->presence.size());
+  for (const Presence here : parts_->presence)
+    presence.push_back(static_cast<std::uint8_t>(here));
+  archive.add("status", std::move(presence), {student_count(), periods});
+  archive.add("enrollments", parts_->enrollments, "bits");
+  if (has_calendar()) archive.add("calendar", parts_->calendar, {student_count(), periods});
   std::vector<std::string> names;
-  for (std::size_t a = 0; a < parts_.attributes.size(); ++a) {
-    names.push_back(parts_.attributes[a].name);
-    archive.add_texts(concat("attribute.", a, ".values"), parts_.attributes[a].values);
-    archive.add(concat("attribute.", a, ".codes"), parts_.attributes[a].codes);
+  for (std::size_t a = 0; a < parts_->attributes.size(); ++a) {
+    names.push_back(parts_->attributes[a].name);
+    archive.add_texts(concat("attribute.", a, ".values"), parts_->attributes[a].values);
+    archive.add(concat("attribute.", a, ".codes"), parts_->attributes[a].codes);
   }
   archive.add_texts("attributes", names);
 }
@@ -152,7 +155,8 @@ Cohort Cohort::load(const ArchiveReader& archive) {
     parts.students = archive.read_texts("students");
     const auto students = static_cast<std::int64_t>(parts.students.size());
     const std::int64_t periods = parts.schema.period_count();
-    parts.status = archive.read<std::uint8_t>("status", {students, periods});
+    for (const std::uint8_t here : archive.read<std::uint8_t>("status", {students, periods}))
+      parts.presence.push_back(static_cast<Presence>(here));
     parts.enrollments = BinaryMatrix(archive.read<std::int64_t>("enrollments.row_begin"),
                                      archive.read<std::int32_t>("enrollments.bits"), parts.schema.bit_count());
     if (archive.has("calendar")) parts.calendar = archive.read<std::int32_t>("calendar", {students, periods});

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,8 +14,9 @@
 
 namespace desirepath::inline transcripts {
 
-/// A period without rows is unknown, not "took nothing". `left` only where preparation was told so.
-enum class PeriodStatus : std::uint8_t { unknown = 0, present = 1, left = 2 };
+/// What is known of a student in a period. A period without rows is unknown, not "took nothing"; `left` only where
+/// preparation was told so.
+enum class Presence : std::uint8_t { unknown = 0, present = 1, left = 2 };
 
 /// A property of students (major, group, entry year ...): one value each, coded.
 struct Attribute {
@@ -28,47 +30,45 @@ struct Attribute {
 struct CohortParts {
   Schema schema;
   std::vector<std::string> students;   // ids, in the cohort's order
-  std::vector<std::uint8_t> status;    // PeriodStatus, students by periods
+  std::vector<Presence> presence;      // students by periods
   BinaryMatrix enrollments;            // rows (student, period); columns bits of the schema
   std::vector<std::int32_t> calendar;  // academic year of each (student, period), -1 = not known; or empty
   std::vector<Attribute> attributes;
   std::string provenance = "{}";  // JSON: how it was made (sources, options, counts at each filter)
 };
 
+/// Immutable; copies share the same memory.
 class Cohort {
  public:
   /// Throws InputError when the parts do not fit together.
   explicit Cohort(CohortParts parts);
 
-  const Schema& schema() const { return parts_.schema; }
-  std::int64_t student_count() const { return static_cast<std::int64_t>(parts_.students.size()); }
-  const std::vector<std::string>& students() const { return parts_.students; }
-  const std::string& provenance() const { return parts_.provenance; }
+  const Schema& schema() const { return parts_->schema; }
+  std::int64_t student_count() const { return static_cast<std::int64_t>(parts_->students.size()); }
+  const std::vector<std::string>& students() const { return parts_->students; }
+  const std::string& provenance() const { return parts_->provenance; }
 
-  PeriodStatus status(std::int64_t student, Id period) const {
-    return static_cast<PeriodStatus>(parts_.status[row(student, period)]);
-  }
-  bool is_present(std::int64_t student, Id period) const { return status(student, period) == PeriodStatus::present; }
+  Presence presence(std::int64_t student, Id period) const { return parts_->presence[row(student, period)]; }
+  bool is_present(std::int64_t student, Id period) const { return presence(student, period) == Presence::present; }
   bool has_left_students() const { return has_left_; }
   /// Taken bits in all periods, ascending.
   std::span<const Id> bits(std::int64_t student) const {
     const auto first = static_cast<std::int64_t>(row(student, 0));
-    return parts_.enrollments.rows(first, first + schema().period_count());
+    return parts_->enrollments.rows(first, first + schema().period_count());
   }
   /// Taken bits of one period: bit numbers of the schema, not course numbers.
   std::span<const Id> bits(std::int64_t student, Id period) const {
-    return parts_.enrollments.row(static_cast<std::int64_t>(row(student, period)));
+    return parts_->enrollments.row(static_cast<std::int64_t>(row(student, period)));
   }
-  const BinaryMatrix& enrollments() const { return parts_.enrollments; }
-  const std::vector<std::uint8_t>& statuses() const { return parts_.status; }
-  bool has_calendar() const { return !parts_.calendar.empty(); }
+  const BinaryMatrix& enrollments() const { return parts_->enrollments; }
+  bool has_calendar() const { return !parts_->calendar.empty(); }
   /// Academic year in which the student was in that period, -1 where not known.
   std::int32_t calendar(std::int64_t student, Id period) const {
-    return has_calendar() ? parts_.calendar[row(student, period)] : -1;
+    return has_calendar() ? parts_->calendar[row(student, period)] : -1;
   }
   /// Academic year of the first period the student is present in and whose year is known, else -1.
   std::int32_t entry_year(std::int64_t student) const;
-  const std::vector<Attribute>& attributes() const { return parts_.attributes; }
+  const std::vector<Attribute>& attributes() const { return parts_->attributes; }
   /// Throws OptionError that names the nearest attribute there is.
   const Attribute& attribute(std::string_view name) const;
 
@@ -81,7 +81,8 @@ class Cohort {
   std::vector<std::byte> bytes() const;
   static Cohort load(const ArchiveReader& archive);
   static Cohort load(const std::filesystem::path& path) { return load(ArchiveReader::open(path)); }
-  const CohortParts& parts() const { return parts_; }
+  const CohortParts& parts() const { return *parts_; }
+  const std::shared_ptr<const CohortParts>& shared_parts() const { return parts_; }
 
  private:
   std::size_t row(std::int64_t student, Id period) const {
@@ -89,7 +90,7 @@ class Cohort {
   }
   void fill(ArchiveWriter& archive) const;
 
-  CohortParts parts_;
+  std::shared_ptr<const CohortParts> parts_;
   bool has_left_ = false;
 };
 

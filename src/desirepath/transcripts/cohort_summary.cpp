@@ -60,10 +60,8 @@ CohortSummary summarise(const Cohort& cohort) {
   for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
     for (Id t = 0; t < schema.period_count(); ++t) {
       auto& period = summary.periods[static_cast<std::size_t>(t)];
-      const PeriodStatus status = cohort.status(s, t);
-      ++(status == PeriodStatus::present ? period.present
-         : status == PeriodStatus::left  ? period.left
-                                         : period.unknown);
+      const Presence status = cohort.presence(s, t);
+      ++(status == Presence::present ? period.present : status == Presence::left ? period.left : period.unknown);
       const auto bits = cohort.bits(s, t);
       period.mean_courses += static_cast<double>(bits.size());
       const std::int32_t year = cohort.calendar(s, t);

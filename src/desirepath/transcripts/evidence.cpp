@@ -1,6 +1,7 @@
 #include "desirepath/transcripts/evidence.h"
 
 #include <algorithm>
+#include <cassert>
 #include <map>
 #include <unordered_map>
 
@@ -9,57 +10,55 @@
 
 namespace desirepath::inline transcripts {
 
-EvidenceBatch::EvidenceBatch(Id periods, Id courses, std::vector<std::string> students,
-                             std::vector<PeriodKnowledge> knowledge, BinaryMatrix taken, BinaryMatrix exceptions)
+EvidenceBatch::EvidenceBatch(Id periods, Id courses, std::vector<std::string> students, std::vector<Presence> presence,
+                             BinaryMatrix taken, BinaryMatrix exceptions)
+    : EvidenceBatch(periods, courses, std::make_shared<const std::vector<std::string>>(std::move(students)),
+                    std::make_shared<const std::vector<Presence>>(std::move(presence)), std::move(taken),
+                    std::move(exceptions)) {}
+
+EvidenceBatch::EvidenceBatch(Id periods, Id courses, std::shared_ptr<const std::vector<std::string>> students,
+                             std::shared_ptr<const std::vector<Presence>> presence, BinaryMatrix taken,
+                             BinaryMatrix exceptions)
     : periods_(periods),
       courses_(courses),
       students_(std::move(students)),
-      knowledge_(std::move(knowledge)),
+      presence_(std::move(presence)),
       taken_(std::move(taken)),
       exceptions_(std::move(exceptions)) {
-  const std::size_t rows = students_.size() * static_cast<std::size_t>(periods_);
-  const auto row_count = static_cast<std::int64_t>(rows);
-  if (knowledge_.size() != rows || taken_.row_count() != row_count || exceptions_.row_count() != row_count) {
-    throw InputError("evidence: lists do not fit students and periods");
-  }
+  const std::size_t rows = students_->size() * static_cast<std::size_t>(periods_);
+  [[maybe_unused]] const auto row_count = static_cast<std::int64_t>(rows);
+  assert(presence_->size() == rows && taken_.row_count() == row_count && exceptions_.row_count() == row_count);
   for (std::size_t r = 0; r < rows; ++r) {
     const Id first = static_cast<Id>(r % static_cast<std::size_t>(periods_)) * courses_;
     for (const BinaryMatrix* lists : {&taken_, &exceptions_}) {
       const auto bits = lists->row(static_cast<std::int64_t>(r));
       const bool inside = bits.empty() || (bits.front() >= first && bits.back() < first + courses_);
       if (!inside) throw InputError("evidence: a bit outside its period");
-      if (!bits.empty() && knowledge_[r] == PeriodKnowledge::left) {
+      if (!bits.empty() && (*presence_)[r] == Presence::left)
         throw InputError("evidence: bits in a period after the student left");
-      }
     }
   }
 }
 
 EvidenceBatch EvidenceBatch::of(const Cohort& cohort) {
-  std::vector<PeriodKnowledge> knowledge;
-  knowledge.reserve(cohort.statuses().size());
-  for (const std::uint8_t status : cohort.statuses()) {
-    knowledge.push_back(status == static_cast<std::uint8_t>(PeriodStatus::present) ? PeriodKnowledge::closed
-                        : status == static_cast<std::uint8_t>(PeriodStatus::left)  ? PeriodKnowledge::left
-                                                                                   : PeriodKnowledge::open);
-  }
-  const std::vector<std::int64_t> nothing(cohort.statuses().size() + 1, 0);
+  const std::shared_ptr<const CohortParts>& parts = cohort.shared_parts();
+  std::vector<std::int64_t> nothing(parts->presence.size() + 1, 0);
   return {cohort.schema().period_count(),
           cohort.schema().course_count(),
-          cohort.students(),
-          std::move(knowledge),
+          std::shared_ptr<const std::vector<std::string>>(parts, &parts->students),
+          std::shared_ptr<const std::vector<Presence>>(parts, &parts->presence),
           cohort.enrollments(),
-          BinaryMatrix(nothing, {}, cohort.schema().bit_count())};
+          BinaryMatrix(std::move(nothing), {}, cohort.schema().bit_count())};
 }
 
 EvidenceBatch EvidenceBatch::without_periods(std::span<const Id> periods) const {
-  std::vector<PeriodKnowledge> knowledge = knowledge_;
+  std::vector<Presence> presence = *presence_;
   BinaryMatrixBuilder taken(taken_.column_count()), exceptions(exceptions_.column_count());
   for (std::int64_t student = 0; student < student_count(); ++student) {
     for (Id period = 0; period < periods_; ++period) {
       const bool forgotten = std::ranges::find(periods, period) != periods.end();
       if (forgotten) {
-        knowledge[row(student, period)] = PeriodKnowledge::open;
+        presence[row(student, period)] = Presence::unknown;
       } else {
         for (const Id bit : this->taken(student, period))
           taken.add(bit);
@@ -70,7 +69,12 @@ EvidenceBatch EvidenceBatch::without_periods(std::span<const Id> periods) const 
       exceptions.finish_row();
     }
   }
-  return {periods_, courses_, students_, std::move(knowledge), std::move(taken).build(), std::move(exceptions).build()};
+  return {periods_,
+          courses_,
+          students_,
+          std::make_shared<const std::vector<Presence>>(std::move(presence)),
+          std::move(taken).build(),
+          std::move(exceptions).build()};
 }
 
 EvidenceBatch evidence_from_rows(const Schema& schema, std::span<const EvidenceRow> rows, const std::string& file) {
@@ -108,10 +112,10 @@ EvidenceBatch evidence_from_rows(const Schema& schema, std::span<const EvidenceR
     if (!added && old->second != state) refuse(concat("course '", row.course, "' is given twice, differently"));
   }
   BinaryMatrixBuilder taken(schema.bit_count()), exceptions(schema.bit_count());
-  std::vector<PeriodKnowledge> knowledge;
+  std::vector<Presence> presence;
   for (const auto& periods : known) {
     for (const Period& period : periods) {
-      knowledge.push_back(period.closed ? PeriodKnowledge::closed : PeriodKnowledge::open);
+      presence.push_back(period.closed ? Presence::present : Presence::unknown);
       for (const auto& [bit, state] : period.courses) {
         if (state == Known::taken) taken.add(bit);
         if (state == (period.closed ? Known::unknown : Known::not_taken)) exceptions.add(bit);
@@ -121,7 +125,7 @@ EvidenceBatch evidence_from_rows(const Schema& schema, std::span<const EvidenceR
     }
   }
   return {schema.period_count(), schema.course_count(),    std::move(students),
-          std::move(knowledge),  std::move(taken).build(), std::move(exceptions).build()};
+          std::move(presence),   std::move(taken).build(), std::move(exceptions).build()};
 }
 
 }  // namespace desirepath::inline transcripts

@@ -13,27 +13,24 @@
 
 namespace desirepath::inline transcripts {
 
-/// What holds for the bits of a student's period that no list names.
-enum class PeriodKnowledge : std::uint8_t {
-  open = 0,    // unknown; `exceptions` are known not to be taken
-  closed = 1,  // not taken; `exceptions` are unknown
-  left = 2     // the student has left: no bits
-};
-
+/// Immutable; copies share the same memory.
 class EvidenceBatch {
  public:
-  EvidenceBatch(Id periods, Id courses, std::vector<std::string> students, std::vector<PeriodKnowledge> knowledge,
+  /// presence says what holds for the bits of a period that no list names: unknown, and then `exceptions` are known not
+  /// to be taken; present: not taken, and `exceptions` are unknown; left: there are none.
+  EvidenceBatch(Id periods, Id courses, std::vector<std::string> students, std::vector<Presence> presence,
                 BinaryMatrix taken, BinaryMatrix exceptions);
 
-  /// Everything a cohort knows: present periods closed, the others unknown (or left).
+  /// Everything a cohort knows. Nothing is copied.
   static EvidenceBatch of(const Cohort& cohort);
 
-  std::int64_t student_count() const { return static_cast<std::int64_t>(students_.size()); }
-  const std::vector<std::string>& students() const { return students_; }
+  std::int64_t student_count() const { return static_cast<std::int64_t>(students_->size()); }
+  const std::vector<std::string>& students() const { return *students_; }
   Id period_count() const { return periods_; }
   Id course_count() const { return courses_; }
 
-  PeriodKnowledge knowledge(std::int64_t student, Id period) const { return knowledge_[row(student, period)]; }
+  /// Of the bits no list names; see seen() for the student.
+  Presence presence(std::int64_t student, Id period) const { return (*presence_)[row(student, period)]; }
   /// Bits known to be taken; ascending bit numbers of the schema, as are the exceptions.
   std::span<const Id> taken(std::int64_t student, Id period) const {
     return taken_.row(static_cast<std::int64_t>(row(student, period)));
@@ -43,21 +40,28 @@ class EvidenceBatch {
   }
   /// Nothing at all is known of the period.
   bool is_unknown(std::int64_t student, Id period) const {
-    return knowledge(student, period) == PeriodKnowledge::open && taken(student, period).empty() &&
+    return presence(student, period) == Presence::unknown && taken(student, period).empty() &&
            exceptions(student, period).empty();
+  }
+  /// Whether the student was there: who is known to have taken or left out a single course was.
+  Presence seen(std::int64_t student, Id period) const {
+    const Presence here = presence(student, period);
+    return here != Presence::unknown || is_unknown(student, period) ? here : Presence::present;
   }
   /// The same evidence with whole periods forgotten.
   EvidenceBatch without_periods(std::span<const Id> periods) const;
 
  private:
+  EvidenceBatch(Id periods, Id courses, std::shared_ptr<const std::vector<std::string>> students,
+                std::shared_ptr<const std::vector<Presence>> presence, BinaryMatrix taken, BinaryMatrix exceptions);
   std::size_t row(std::int64_t student, Id period) const {
     return static_cast<std::size_t>(student * periods_ + period);
   }
 
   Id periods_;
   Id courses_;
-  std::vector<std::string> students_;
-  std::vector<PeriodKnowledge> knowledge_;
+  std::shared_ptr<const std::vector<std::string>> students_;
+  std::shared_ptr<const std::vector<Presence>> presence_;
   BinaryMatrix taken_;
   BinaryMatrix exceptions_;
 };

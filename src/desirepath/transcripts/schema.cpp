@@ -54,6 +54,10 @@ Id Schema::require_period(std::string_view label) const {
   throw InputError(concat("no period '", label, "' (there are ", join(periods_, ", "), ")"));
 }
 
+bool Schema::has_same_bits(const Schema& other) const {
+  return periods_ == other.periods_ && std::ranges::equal(courses_, other.courses_, {}, &Course::name, &Course::name);
+}
+
 nlohmann::ordered_json Schema::to_json() const {
   nlohmann::ordered_json json;
   json["periods"] = periods_;

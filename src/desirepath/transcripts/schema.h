@@ -55,6 +55,8 @@ class Schema {
 
   nlohmann::ordered_json to_json() const;
   static Schema from_json(const nlohmann::json& json);
+  /// The same courses and periods by name, in order; labels and groups may differ.
+  bool has_same_bits(const Schema& other) const;
   bool operator==(const Schema& other) const { return courses_ == other.courses_ && periods_ == other.periods_; }
 
  private:

@@ -1,13 +1,13 @@
-// How well a model expects students it has not seen: mean log-likelihood and its standard error.
+// How well a model expects students: log-likelihood and typicality of each, mean and its standard error.
 #pragma once
 
 #include <vector>
 
-#include "desirepath/models/model.h"
+#include "desirepath/queries/query.h"
 
-namespace desirepath::inline evaluation {
+namespace desirepath::inline queries {
 
-struct HeldOutScore {
+struct StudentScores {
   std::vector<double> log_likelihood;  // one a student; -inf = impossible under the model
   std::vector<double> standard_error;  // of each, where it is sampled; empty = exact
   double mean_of_possible = 0;         // over students that are not impossible
@@ -19,9 +19,13 @@ struct HeldOutScore {
 };
 
 /// A student of weight 2 counts as two; no weights: all count once.
-HeldOutScore score_students(const Model& model, const EvidenceBatch& evidence, LikelihoodKind kind,
-                            const Compute& compute, const std::vector<double>& weights = {});
+StudentScores score_students(const Model& model, const EvidenceBatch& evidence, LikelihoodKind kind,
+                             const Compute& compute, const std::vector<double>& weights = {},
+                             Precision precision = Precision::quick);
 /// Means and errors from what is known of each student.
-HeldOutScore summarize_scores(const Estimates& estimates, LikelihoodKind kind, const std::vector<double>& weights = {});
+StudentScores summarize_scores(const Estimates& estimates, LikelihoodKind kind,
+                               const std::vector<double>& weights = {});
 
-}  // namespace desirepath::inline evaluation
+Query score_query();
+
+}  // namespace desirepath::inline queries

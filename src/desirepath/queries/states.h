@@ -1,10 +1,10 @@
-// What each hidden state stands for: its share, and the courses that mark it.
+// What each hidden state stands for: its share, and the courses that mark it; and which states students are in.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "desirepath/models/model.h"
+#include "desirepath/queries/query.h"
 
 namespace desirepath::inline queries {
 
@@ -18,7 +18,7 @@ struct StateCourse {
 struct StateProfile {
   Id step = 0;
   Id state = 0;
-  std::string name;                  // "2:3": step 2, state 3 (from 1); "left"
+  bool left = false;                 // the state of having left
   double share = 0;                  // of students
   std::vector<StateCourse> likely;   // highest probability first
   std::vector<StateCourse> marking;  // highest lift first, of those with probability enough to matter
@@ -26,5 +26,7 @@ struct StateProfile {
 
 /// `count` courses of each list. Courses under `least_probability` mark nothing.
 std::vector<StateProfile> profile_states(const Model& model, std::size_t count, double least_probability = 0.05);
+
+Query states_query();
 
 }  // namespace desirepath::inline queries

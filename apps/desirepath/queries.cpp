@@ -1,0 +1,59 @@
+// Every query of the catalog as a command.
+#include <CLI/CLI.hpp>
+
+#include "model_input.h"
+#include "program.h"
+#include "setting_options.h"
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+#include "desirepath/queries/query.h"
+
+namespace desirepath::app {
+
+namespace {
+
+void add_query(Program& program, const Query& query) {
+  Verb& verb = program.add({query.name, query.what, query.examples, /*prints_table=*/true});
+  struct Options {
+    std::string model, cohort;
+    bool ignore_unseen = false;
+    SettingValues settings;
+  };
+  auto options = std::make_shared<Options>();
+  verb.app->add_option("MODEL", options->model, "a .desirepath file")->required();
+  std::shared_ptr<RawTableArguments> table;
+  if (query.cohort != CohortUse::none) {
+    CLI::Option* cohort = verb.app->add_option("COHORT", options->cohort, query.cohort_help);
+    if (query.cohort == CohortUse::required) cohort->required();
+  }
+  add_settings(*verb.app, list_settings(query.settings), options->settings);
+  if (query.cohort != CohortUse::none) {
+    verb.app->add_flag("--ignore-unseen", options->ignore_unseen, "leave out courses the model does not know");
+    table = add_raw_table_options(*verb.app);
+  }
+  verb.run = [&verb, &query, options, table] {
+    Console& console = *verb.console;
+    const StoredModel stored = load_model(options->model);
+    std::optional<Cohort> cohort;
+    if (!options->cohort.empty()) {
+      const UnseenCourses unseen = options->ignore_unseen ? UnseenCourses::ignore : UnseenCourses::refuse;
+      cohort = open_aligned_cohort(options->cohort, stored.model->schema(), unseen, "the model does not know", *table,
+                                   console);
+    }
+    const Compute compute(console.thread_count(), console.interrupt_flag());
+    const auto answer = query.ask({stored, cohort ? &*cohort : nullptr, options->settings, console.csv && cohort,
+                                   console.seed, compute, console.progress_sink()});
+    console.end_progress();
+    console.show(query.name, *answer);
+  };
+}
+
+}  // namespace
+
+void add_queries(Program& program) {
+  for (const Query& query : query_catalog())
+    add_query(program, query);
+}
+
+}  // namespace desirepath::app

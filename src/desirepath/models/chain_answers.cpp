@@ -1,0 +1,209 @@
+// What a hidden chain answers of bits it is not told: marginals and completions, pattern by pattern.
+#include <algorithm>
+#include <cmath>
+
+#include "desirepath/core/error.h"
+#include "desirepath/models/hidden_chain.h"
+
+namespace desirepath::inline models {
+
+namespace {
+
+/// The rows of a pool by their pattern; students of whom nothing is known in a step make a last group without a row.
+struct PatternGroup {
+  Id pattern = -1;                   // -1: nothing known
+  std::vector<std::int64_t> rows;    // of the pattern
+  std::vector<std::int64_t> silent;  // step * students + student, of the group without a row
+};
+
+std::vector<PatternGroup> group_by_pattern(const RowPool& pool, std::int64_t students) {
+  std::vector<PatternGroup> groups(static_cast<std::size_t>(pool.rows.pattern_count()) + 1);
+  for (Id p = 0; p < pool.rows.pattern_count(); ++p)
+    groups[static_cast<std::size_t>(p)].pattern = p;
+  for (std::int64_t row = 0; row < pool.rows.row_count(); ++row)
+    groups[static_cast<std::size_t>(pool.rows.pattern_of(row))].rows.push_back(row);
+  for (std::size_t place = 0; place < pool.row_of.size(); ++place) {
+    for (std::int64_t s = 0; s < students; ++s) {
+      if (pool.row_of[place][static_cast<std::size_t>(s)] < 0)
+        groups.back().silent.push_back(static_cast<std::int64_t>(place) * students + s);
+    }
+  }
+  std::erase_if(groups, [](const PatternGroup& group) { return group.rows.empty() && group.silent.empty(); });
+  return groups;
+}
+
+}  // namespace
+
+Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute,
+                                 Conditioning conditioning) const {
+  check_evidence(evidence);
+  const Id courses = schema().course_count();
+  const ChainEvidence data(evidence, layout_);
+  const RowMatrix posterior = posterior_of(data, state_kind(conditioning), compute);
+  // Bits asked for, by step, in the step's own numbers.
+  std::vector<std::vector<Id>> local(layout_.steps.size());
+  std::vector<std::vector<Index>> columns(layout_.steps.size());
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (asked[i] < 0 || asked[i] >= schema().bit_count()) throw InputError("a bit outside the model is asked for");
+    for (std::size_t step = 0; step < layout_.steps.size(); ++step) {
+      const PeriodRange& periods = layout_.steps[step];
+      if (asked[i] < periods.first * courses || asked[i] >= periods.last * courses) continue;
+      local[step].push_back(asked[i] - periods.first * courses);
+      columns[step].push_back(static_cast<Index>(i));
+    }
+  }
+  const Index states = state_count(), emitting = parameters_.emitting_states();
+  Estimates result;
+  result.value.setZero(data.student_count(), static_cast<Index>(asked.size()));
+  // A student's share of a row's answer: the states' posterior, and where departures are modelled, being still there.
+  const bool sampled = conditioning == Conditioning::exact &&
+                       parameters_.emissions.front()->training_kind() != state_kind(Conditioning::exact);
+  if (sampled) result.standard_error.setZero(data.student_count(), static_cast<Index>(asked.size()));
+  const auto mix = [&](std::int64_t s, std::size_t step, const RowMatrix& given, const RowMatrix& errors) {
+    const auto weights = posterior.row(s).segment(static_cast<Index>(step) * states, emitting);
+    for (std::size_t i = 0; i < local[step].size(); ++i) {
+      double sum = 0;
+      const Id period = asked[static_cast<std::size_t>(columns[step][i])] / courses;
+      for (Index k = 0; k < emitting; ++k) {
+        double there = 1;
+        if (parameters_.departures.size() > 0) {
+          const DepartureRange& allowed = data.departures[static_cast<std::size_t>(s)];
+          double all = 0, later = 0;
+          for (Id d = allowed.earliest; d <= allowed.latest; ++d) {
+            all += parameters_.departures(k, d - 1);
+            if (d > period) later += parameters_.departures(k, d - 1);
+          }
+          there = all > 0 ? later / all : 0;
+        }
+        sum += weights[k] * given(k, static_cast<Index>(i)) * there;
+      }
+      result.value(s, columns[step][i]) = sum;
+      if (!sampled) continue;
+      double variance = 0;
+      for (Index k = 0; k < emitting; ++k)
+        variance += std::pow(weights[k] * errors(k, static_cast<Index>(i)), 2);
+      result.standard_error(s, columns[step][i]) = std::sqrt(variance);
+    }
+  };
+  for (std::size_t p = 0; p < data.pools.size(); ++p) {
+    const RowPool& pool = data.pools[p];
+    const StepRows blank = one_unknown_row(pool.rows.bit_count());
+    for (const PatternGroup& group : group_by_pattern(pool, data.student_count())) {
+      const bool silent = group.pattern < 0;
+      const std::unique_ptr<GivenPattern> given =
+          this->given(p, silent ? blank.unknown(1) : pool.rows.unknown(group.pattern), conditioning);
+      for (std::size_t place = 0; place < pool.row_of.size(); ++place) {
+        const auto step = static_cast<std::size_t>(layout_.pools[p][place]);
+        if (local[step].empty()) continue;
+        const auto asked_here = static_cast<Index>(local[step].size());
+        if (silent) {
+          RowMatrix answer(emitting, asked_here), errors(emitting, asked_here);
+          given->marginals_with_errors({}, local[step], answer, errors);
+          for (const std::int64_t at : group.silent) {
+            if (at / data.student_count() == static_cast<std::int64_t>(place))
+              mix(at % data.student_count(), step, answer, errors);
+          }
+          continue;
+        }
+        compute.for_blocks(static_cast<std::int64_t>(group.rows.size()), 32, [&](Range range) {
+          RowMatrix answer(emitting, asked_here), errors(emitting, asked_here);
+          for (std::int64_t i = range.first; i < range.last; ++i) {
+            const std::int64_t row = group.rows[static_cast<std::size_t>(i)];
+            given->marginals_with_errors(pool.rows.taken(row), local[step], answer, errors);
+            for (const std::int64_t at : pool.occurrences_of(row)) {
+              if (at / data.student_count() == static_cast<std::int64_t>(place))
+                mix(at % data.student_count(), step, answer, errors);
+            }
+          }
+        });
+      }
+    }
+  }
+  return result;
+}
+
+EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomStream& stream, const Compute& compute,
+                                    Conditioning conditioning) const {
+  check_evidence(evidence);
+  const Id courses = schema().course_count(), periods = schema().period_count();
+  const ChainEvidence data(evidence, layout_);
+  const std::vector<RowScores> scores =
+      score_pools(parameters_, data, state_kind(conditioning), Precision::quick, compute);
+  const Id emitting = parameters_.emitting_states();
+  const auto students = static_cast<std::size_t>(data.student_count());
+  std::vector<std::vector<Id>> path(students);
+  std::vector<Id> departure(students, periods);  // first period the student is gone
+  compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
+    for_each_student(parameters_, data, scores, range, [&](std::int64_t s, const RowMatrix& emissions) {
+      RandomStream draws = stream.child(static_cast<std::uint64_t>(s)).child("path");
+      const auto at = static_cast<std::size_t>(s);
+      path[at] = sample_path(parameters_.prior, emissions, draws);
+      for (Id step = 0; step < layout_.step_count(); ++step) {
+        if (path[at][static_cast<std::size_t>(step)] >= emitting)
+          departure[at] = std::min(departure[at], layout_.steps[static_cast<std::size_t>(step)].first);
+      }
+      if (parameters_.departures.size() == 0) return;
+      const DepartureRange& allowed = data.departures[at];
+      std::vector<double> weights;
+      for (Id d = allowed.earliest; d <= allowed.latest; ++d)
+        weights.push_back(parameters_.departures(path[at][0], d - 1));
+      departure[at] = allowed.earliest + static_cast<Id>(draws.categorical(weights));
+    });
+  });
+  std::vector<std::vector<std::vector<Id>>> bits(layout_.steps.size(),
+                                                 std::vector<std::vector<Id>>(students));  // by step, student
+  for (std::size_t p = 0; p < data.pools.size(); ++p) {
+    const RowPool& pool = data.pools[p];
+    const StepRows blank = one_unknown_row(pool.rows.bit_count());
+    const auto draw = [&](const GivenPattern& given, std::span<const Id> taken, std::int64_t at) {
+      const auto s = static_cast<std::size_t>(at % data.student_count());
+      const auto step = static_cast<std::size_t>(layout_.pools[p][static_cast<std::size_t>(at / data.student_count())]);
+      const Id state = path[s][step];
+      if (state >= emitting) return;
+      RandomStream draws = stream.child(s).child(step);
+      given.complete(taken, state, draws, bits[step][s]);
+    };
+    for (const PatternGroup& group : group_by_pattern(pool, data.student_count())) {
+      const bool silent = group.pattern < 0;
+      const std::unique_ptr<GivenPattern> given =
+          this->given(p, silent ? blank.unknown(1) : pool.rows.unknown(group.pattern), conditioning);
+      const auto items = static_cast<std::int64_t>(silent ? group.silent.size() : group.rows.size());
+      compute.for_blocks(items, 32, [&](Range range) {
+        for (std::int64_t i = range.first; i < range.last; ++i) {
+          if (silent) {
+            draw(*given, {}, group.silent[static_cast<std::size_t>(i)]);
+            continue;
+          }
+          const std::int64_t row = group.rows[static_cast<std::size_t>(i)];
+          for (const std::int64_t at : pool.occurrences_of(row))
+            draw(*given, pool.rows.taken(row), at);
+        }
+      });
+    }
+  }
+  BinaryMatrixBuilder taken(schema().bit_count()), exceptions(schema().bit_count());
+  std::vector<Presence> knowledge;
+  for (std::size_t s = 0; s < students; ++s) {
+    for (std::size_t step = 0; step < layout_.steps.size(); ++step) {
+      const PeriodRange& range = layout_.steps[step];
+      for (Id t = range.first; t < range.last; ++t) {
+        const bool gone = t >= departure[s];
+        knowledge.push_back(gone ? Presence::left : Presence::present);
+        for (const Id bit : bits[step][s]) {
+          const bool here = bit >= (t - range.first) * courses && bit < (t - range.first + 1) * courses;
+          if (here && !gone) taken.add(bit + range.first * courses);
+        }
+        taken.finish_row();
+        exceptions.finish_row();
+      }
+    }
+  }
+  return {periods,
+          courses,
+          evidence.students(),
+          std::move(knowledge),
+          std::move(taken).build(),
+          std::move(exceptions).build()};
+}
+
+}  // namespace desirepath::inline models

@@ -1,0 +1,478 @@
+#include "desirepath/models/chain_fit.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/available_memory.h"
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+#include "desirepath/emissions/gaussian.h"
+#include "desirepath/models/chain_inputs.h"
+#include "desirepath/models/chain_settings.h"
+#include "desirepath/models/checkpoint.h"
+#include "desirepath/models/orthant_em.h"
+#include "desirepath/models/state_order.h"
+#include "desirepath/transcripts/split.h"
+
+namespace desirepath::inline models {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int validation_patience = 20;  // iterations without a better validation score
+
+/// Mean log-likelihood per student.
+double mean_log_likelihood(const ChainParameters& parameters, const ChainEvidence& evidence, const ChainTask& weighed,
+                           const Compute& compute) {
+  const std::vector<RowScores> scores =
+      score_pools(parameters, evidence, parameters.emissions.front()->training_kind(), Precision::quick, compute);
+  const Vector values = student_log_likelihoods(parameters, evidence, scores, compute);
+  const Vector sum = compute.sum_over(evidence.student_count(), 2, [&](Range range, Vector& total) {
+    for (std::int64_t s = range.first; s < range.last; ++s) {
+      const double weight = weighed.weight_of(s);
+      if (!(weight > 0)) continue;
+      total[0] += weight * values[s];
+      total[1] += weight;
+    }
+  });
+  return sum[1] > 0 ? sum[0] / sum[1] : 0;
+}
+
+const HiddenChain& as_chain(const Model& model, std::string_view setting) {
+  const auto* chain = dynamic_cast<const HiddenChain*>(&model);
+  if (chain == nullptr) throw OptionError(concat(setting_name(setting), ": the model is no chain of hidden states"));
+  return *chain;
+}
+
+class ChainFit : public Training {
+ public:
+  ChainFit(const TrainingTask& task, TimeStructure structure)
+      : cohort_(task.cohort),
+        options_(task.options),
+        context_(task.context),
+        compute_(task.context.compute),
+        settings_(task.options.read<ChainSettings>()),
+        layout_(StepLayout::of(structure, task.cohort.schema().period_count())) {
+    check_settings();
+    const ModelChoice& choice = options_.choice();
+    identity_ = {choice.model->name, choice.emission->name, choice.emission->name == choice.model->default_emission,
+                 structure, cohort_.schema()};
+    split_validation();
+    evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(*train_), layout_);
+    chain_.schema = cohort_.schema();
+    chain_.states = settings_.states;
+    chain_.state_pseudocount = settings_.state_pseudocount;
+    chain_.fixed = fixed_from_rows(context_, cohort_.schema(), layout_, settings_.states);
+    if (!settings_.weights.empty()) chain_.weights = student_weights(*train_, settings_.weights);
+    learner_ = choice.emission->learner(options_.values(), layout_.shape(cohort_.schema()));
+    if (!context_.checkpoint.empty()) owner_ = {task.digest(), cohort_.fingerprint()};
+    weigh_rows(*evidence_, chain_.weights);
+  }
+
+  FitEstimate estimate() const override {
+    FitEstimate estimate;
+    const auto students = static_cast<double>(train_->student_count());
+    const double states = settings_.states;
+    double work = 30 * students * layout_.step_count() * states * (layout_.step_count() > 1 ? states : 1);
+    double bytes = 8 * students * layout_.step_count() * states;
+    for (const RowPool& pool : evidence_->pools) {
+      const auto rows = static_cast<double>(pool.rows.row_count());
+      estimate.distinct_rows += pool.rows.row_count();
+      bytes += 2 * 8 * rows * states + 12.0 * static_cast<double>(pool.rows.all_taken().one_count()) + 16 * students;
+      work += learner_->work_estimate(pool.rows, settings_.states);
+    }
+    bytes += learner_->memory_estimate(layout_.shape(cohort_.schema()).bits(), settings_.states, compute_.threads()) *
+             static_cast<double>(evidence_->pools.size());
+    // The cohort, and the evidence made of it.
+    bytes += 2 * (4.0 * static_cast<double>(train_->enrollments().one_count()) + 12 * students * layout_.step_count());
+    estimate.bytes = bytes * (runs_side_by_side() ? std::min(settings_.restarts, compute_.threads()) : 1);
+    estimate.seconds_per_iteration = work / 1.2e9 / compute_.threads();
+    return estimate;
+  }
+
+  FitResult run() override {
+    try {
+      return train();
+    } catch (const Interrupted&) {
+      const std::string checkpoint = setting_name("checkpoint");
+      if (context_.checkpoint.empty())
+        throw Interrupted(concat("interrupted; no checkpoint (", checkpoint, " FILE keeps one)"));
+      if (!std::filesystem::exists(context_.checkpoint)) throw Interrupted("interrupted before the first iteration");
+      throw Interrupted(concat("interrupted; continue with ", setting_name("resume"), " ", checkpoint, " ",
+                               context_.checkpoint.string()));
+    }
+  }
+
+ private:
+  void check_settings() const {
+    if (settings_.refine == Refinement::policy_gradient) {
+      const bool gaussian = options_.choice().emission->name == GaussianEmission::family_name;
+      const auto covariance = options_.read<GaussianOptions>().covariance;
+      if (!gaussian || (covariance && !covariance->is_dense()))
+        throw OptionError(concat(setting_name("refine"), " policy-gradient needs ", setting_name("emission"),
+                                 " gaussian with ", setting_name("covariance"), " full or tied"));
+    }
+    if (context_.match != nullptr && !context_.transitions.empty())
+      throw OptionError(concat(setting_name("match"), " renumbers the states that ", setting_name("transitions"),
+                               " names by number: give one of the two"));
+  }
+
+  FitResult train() {
+    const auto begin = Clock::now();
+    refuse_what_does_not_fit();
+    std::vector<RestartResult> finished;
+    std::optional<RestartOutcome> best;
+    if (runs_side_by_side()) {
+      std::vector<RestartOutcome> outcomes(static_cast<std::size_t>(restart_count()));
+      compute_.for_each(restart_count(), [&](std::int64_t r) {
+        outcomes[static_cast<std::size_t>(r)] = run_restart(static_cast<int>(r), {});
+      });
+      for (RestartOutcome& outcome : outcomes)
+        keep_better(best, std::move(outcome), finished);
+    } else {
+      std::optional<Checkpoint> resumed = load_checkpoint();
+      const int first = resumed ? resumed->restart : 0;
+      if (resumed) {
+        finished = resumed->finished;
+        best = std::move(resumed->best_finished);
+      }
+      for (int r = first; r < restart_count(); ++r) {
+        finished_ = finished;
+        best_so_far_ = best ? &*best : nullptr;
+        RestartOutcome outcome = run_restart(r, r == first ? std::move(resumed) : std::nullopt);
+        keep_better(best, std::move(outcome), finished);
+      }
+    }
+    FitResult result = finish(std::move(*best), std::move(finished));
+    result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    return result;
+  }
+
+  bool start_is_given() const { return !context_.labels.empty() || context_.warm != nullptr; }
+  int restart_count() const { return start_is_given() ? 1 : settings_.restarts; }
+  /// Restarts beside each other use the cores best where one alone is small; a checkpoint follows one at a time.
+  bool runs_side_by_side() const {
+    const double cells = static_cast<double>(train_->student_count()) * layout_.step_count() * settings_.states;
+    return restart_count() > 1 && context_.checkpoint.empty() && cells < 5e6;
+  }
+
+  void split_validation() {
+    train_ = &cohort_;
+    if (context_.validation != nullptr) {
+      if (!(context_.validation->schema() == cohort_.schema()))
+        throw InputError(
+            concat(setting_name("validation"), ": the file has other courses or periods than the training cohort"));
+      validate_on(*context_.validation);
+      return;
+    }
+    if (!settings_.validation && settings_.refine == Refinement::none) return;
+    const double share = settings_.validation.value_or(refinement_share);
+    const Split split = split_by_share(cohort_, {share, 0}, RandomStream(options_.seed).child("validation"));
+    if (split.training.empty() || split.validation.empty())
+      throw OptionError(concat(setting_name(settings_.validation ? "validation" : "refine"),
+                               ": too few students to hold out a share of ", shortest(share)));
+    own_training_ = cohort_.select(split.training);
+    train_ = &*own_training_;
+    const Cohort held_out = cohort_.select(split.validation);
+    if (settings_.validation) {
+      validate_on(held_out);
+    } else {
+      // Without validation EM itself does not look at the students held out for the refinement.
+      refinement_evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(held_out), layout_);
+    }
+  }
+
+  void validate_on(const Cohort& students) {
+    validation_evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(students), layout_);
+    if (!settings_.weights.empty()) validation_.weights = student_weights(students, settings_.weights);
+  }
+
+  void refuse_what_does_not_fit() const {
+    const double needed = estimate().bytes, free = available_memory();
+    if (free > 0 && needed > free) {
+      throw OptionError(concat("training needs about ", as_bytes_text(needed), ", ", as_bytes_text(free),
+                               " are free; use fewer states or courses (", setting_name("min-takers"), ")"));
+    }
+  }
+
+  RestartOutcome run_restart(int number, std::optional<Checkpoint> resumed) {
+    ChainProblem problem(chain_, *evidence_, *learner_, compute_);
+    RestartOutcome outcome;
+    outcome.result.number = number;
+    outcome.result.seed = options_.seed;
+    EmProgress start;
+    std::optional<ChainParameters> best_validated;
+    double best_validation = -infinity;
+    if (resumed) {
+      start = resumed->em;
+      outcome.validation_trace = resumed->validation_trace;
+      outcome.best_iteration = resumed->best_iteration;
+      if (!outcome.validation_trace.empty()) best_validation = *std::ranges::max_element(outcome.validation_trace);
+      if (resumed->best && validation_evidence_)
+        best_validated = std::move(resumed->best);
+      else if (resumed->best)
+        problem.restore_best(std::move(*resumed->best));
+      problem.restore(resumed->warnings, resumed->reseeds);
+      resumed->put_into(problem);
+    } else {
+      begin(problem, RandomStream(options_.seed).child("restart").child(static_cast<std::uint64_t>(number)));
+    }
+
+    EmHooks hooks;
+    if (context_.progress) {
+      hooks.progress = [&, number](ProgressEvent event) {
+        if (restart_count() > 1) event.phase = concat("restart ", number + 1, "/", restart_count());
+        const std::lock_guard lock(progress_mutex_);
+        context_.progress(event);
+      };
+    }
+    if (validation_evidence_) {
+      hooks.after_expectation = [&](const EmProgress& em) {
+        const double score = mean_log_likelihood(problem.parameters(), *validation_evidence_, validation_, compute_);
+        if (!std::isfinite(score)) {
+          throw NumericalError(concat("a validation student is impossible under the model (probability 0): give ",
+                                      setting_name("pseudocount"), " above 0"));
+        }
+        outcome.validation_trace.push_back(score);
+        if (score > best_validation) {
+          best_validation = score;
+          outcome.best_iteration = em.iteration;
+          best_validated = problem.parameters();
+        }
+        return em.iteration - outcome.best_iteration >= validation_patience;
+      };
+    }
+    CheckpointWriter writer(context_.checkpoint, context_.checkpoint_interval, needs_previous());
+    // The last point between two iterations. What an E step found after it, a resumed run finds again: `best` may be
+    // one step ahead, for that step keeps the same one.
+    Checkpoint level;
+    const auto set_level = [&](const EmProgress& em) {
+      level.em = em;
+      level.validation_trace = outcome.validation_trace;
+      level.best_iteration = outcome.best_iteration;
+      level.warnings = problem.warnings();
+      level.reseeds = problem.reseeds();
+    };
+    const auto write_level = [&] {
+      writer.write(level, problem, best_validated ? &*best_validated : problem.best(), best_so_far_);
+    };
+    if (writer.is_active()) {
+      level.owner = owner_;
+      level.restart = number;
+      level.finished = finished_;
+      set_level(start);
+      hooks.after_maximization = [&](const EmProgress& em) {
+        set_level(em);
+        writer.remember(problem);
+        if (writer.is_due()) write_level();
+      };
+    }
+    try {
+      outcome.em = run_em(problem, settings_.em, std::move(start), hooks);
+    } catch (const Interrupted&) {
+      if (writer.is_active()) write_level();
+      throw;
+    }
+    // Whatever stops the run before its model is written costs one E step.
+    if (writer.is_active()) write_level();
+    outcome.warnings = problem.warnings();
+    outcome.parameters = best_validated ? std::move(*best_validated) : problem.take_parameters();
+    if (!validation_evidence_)
+      outcome.best_iteration = learner_->exact_m_step() ? outcome.em.iteration : outcome.em.best_iteration;
+    const auto at = static_cast<std::size_t>(outcome.best_iteration);
+    outcome.result.log_likelihood = outcome.em.trace[at];
+    outcome.result.objective = outcome.em.objective_trace[at];
+    outcome.result.iterations = outcome.em.iteration;
+    outcome.result.converged = outcome.em.converged;
+    if (validation_evidence_) outcome.result.validation = outcome.validation_trace[at];
+    return outcome;
+  }
+
+  bool needs_previous() const {
+    return std::ranges::any_of(evidence_->pools,
+                               [&](const RowPool& pool) { return learner_->needs_previous(pool.rows); });
+  }
+
+  void begin(ChainProblem& problem, RandomStream stream) const {
+    if (context_.warm != nullptr)
+      problem.start_from_parameters(warm_parameters());
+    else if (!context_.labels.empty())
+      problem.start_from_labels(labels_from_rows(context_, *train_, layout_, settings_.states));
+    else if (settings_.start == StartKind::kmeans)
+      problem.start_from_kmeans(stream);
+    else
+      problem.start_at_random(stream);
+  }
+
+  ChainParameters warm_parameters() const {
+    const std::string name = setting_name("warm");
+    const HiddenChain& warm = as_chain(*context_.warm, "warm");
+    const ChainIdentity& identity = warm.identity();
+    if (!identity.schema.has_same_bits(cohort_.schema()))
+      throw OptionError(concat(name, ": the model has other courses or periods than the cohort"));
+    if (identity.structure != layout_.structure || identity.emission != identity_.emission ||
+        warm.parameters().emitting_states() != settings_.states) {
+      throw OptionError(
+          concat(name, ": the model is ", warm.name(), " with ", warm.parameters().emitting_states(), " states"));
+    }
+    ChainParameters parameters = warm.parameters();
+    for (auto& emission : parameters.emissions) {
+      if (auto unfinished = learner_->unfinished(*emission)) emission = std::move(unfinished);
+    }
+    return parameters;
+  }
+
+  void keep_better(std::optional<RestartOutcome>& best, RestartOutcome outcome,
+                   std::vector<RestartResult>& finished) const {
+    finished.push_back(outcome.result);
+    const auto score = [](const RestartOutcome& o) { return o.result.validation.value_or(o.result.objective); };
+    if (!best || score(outcome) > score(*best)) best = std::move(outcome);
+  }
+
+  std::optional<Checkpoint> load_checkpoint() const {
+    if (context_.checkpoint.empty() || !context_.resume) return std::nullopt;
+    if (!std::filesystem::exists(context_.checkpoint)) return std::nullopt;
+    return Checkpoint::load(context_.checkpoint, owner_, layout_, cohort_.schema(), *options_.choice().emission);
+  }
+
+  FitResult finish(RestartOutcome best, std::vector<RestartResult> restarts) {
+    FitResult result;
+    // The expected shares of the states order them.
+    ChainProblem problem(chain_, *evidence_, *learner_, compute_);
+    problem.start_from_parameters(std::move(best.parameters));
+    problem.measure();
+    const bool keeps_order = start_is_given() || !context_.transitions.empty();
+    if (context_.match != nullptr || !keeps_order) {
+      ChainParameters parameters = problem.take_parameters();
+      const auto order = context_.match != nullptr
+                             ? match_states(parameters, layout_, as_chain(*context_.match, "match"))
+                             : order_by_share(problem.state_weights(), layout_, settings_.states);
+      problem.start_from_parameters(reorder_states(std::move(parameters), layout_, order));
+      problem.measure();
+    }
+    const std::vector<std::string> notes = problem.notes();
+    // What the learner sets after the climb may have another likelihood than the last iterate.
+    std::optional<Expectation> finished;
+    if (problem.finish_emissions()) finished = problem.measure();
+    if (settings_.refine == Refinement::policy_gradient) {
+      const ChainEvidence& held_out = validation_evidence_ ? *validation_evidence_ : *refinement_evidence_;
+      result.refinement =
+          refine_by_policy_gradient(problem, *evidence_, held_out, settings_.policy_gradient,
+                                    RandomStream(options_.seed).child("refine"), compute_, context_.progress);
+      finished = problem.measure();
+    }
+    result.state_entropy = problem.state_entropy();
+    ChainParameters parameters = problem.take_parameters();
+    result.kind = parameters.emissions.front()->training_kind();
+    result.model_name = identity_.model;
+    result.emission = identity_.emission;
+    result.states = settings_.states;
+    result.model = std::make_unique<HiddenChain>(identity_, std::move(parameters));
+    result.students = train_->student_count();
+    result.student_weight = problem.student_weight();
+    const auto at = static_cast<std::size_t>(best.best_iteration);
+    result.log_likelihood = finished ? finished->log_likelihood : best.em.trace[at];
+    result.objective = finished ? finished->objective() : best.em.objective_trace[at];
+    result.trace = std::move(best.em.trace);
+    result.objective_trace = std::move(best.em.objective_trace);
+    result.validation_trace = std::move(best.validation_trace);
+    result.converged = best.em.converged;
+    result.iterations = best.em.iteration;
+    result.best_iteration = best.best_iteration;
+    result.restarts = std::move(restarts);
+    result.warnings.assign(best.warnings.begin(), best.warnings.end());
+    result.warnings.insert(result.warnings.end(), notes.begin(), notes.end());
+    if (best.em.fell)
+      result.warnings.push_back(
+          concat("the additive ridge is not an exact M step: the objective fell on the way; iterate ",
+                 best.best_iteration, ", the best, is kept"));
+    if (result.refinement && result.refinement->kept_round == 0)
+      result.warnings.emplace_back("the refinement found nothing better for the students held out: EM's model is kept");
+    if (refinement_evidence_)
+      result.warnings.push_back(
+          concat(setting_name("refine"), ": ", counted(refinement_evidence_->student_count(), "student", "students"),
+                 " held out of training to judge it; ", setting_name("validation"), " names others"));
+    if (settings_.states > train_->student_count()) result.warnings.emplace_back("there are more states than students");
+    if (!result.converged && settings_.em.tolerance > 0)
+      result.warnings.push_back(concat("not converged after ", result.iterations, " iterations"));
+    return result;
+  }
+
+  const Cohort& cohort_;
+  const FitOptions& options_;
+  const TrainingContext& context_;
+  const Compute& compute_;
+  ChainSettings settings_;
+  StepLayout layout_;
+  ChainIdentity identity_;
+  ChainTask chain_, validation_;  // of the latter only the weights
+  std::mutex progress_mutex_;
+  std::optional<Cohort> own_training_;
+  const Cohort* train_ = nullptr;
+  std::unique_ptr<ChainEvidence> evidence_, validation_evidence_, refinement_evidence_;
+  std::unique_ptr<EmissionLearner> learner_;
+  CheckpointOwner owner_;
+  std::vector<RestartResult> finished_;
+  const RestartOutcome* best_so_far_ = nullptr;
+};
+
+Vector chain_leave_one_out(const Model& model, const std::string& training, const Cohort& cohort,
+                           const Compute& compute) {
+  const auto recorded = nlohmann::ordered_json::parse(training, nullptr, false);
+  if (!recorded.is_object() || !recorded.contains("options"))
+    throw ArchiveError("the model file does not say how the model was trained");
+  const nlohmann::ordered_json& record = recorded["options"];
+  const HiddenChain& chain = as_chain(model, "leave-one-out");
+  const FitOptions options = FitOptions::from_record(record);
+  const auto settings = options.read<ChainSettings>();
+  if (settings.validation)
+    throw OptionError(concat("leave-one-out: the model was trained on a share of the students (",
+                             setting_name("validation"), "); train on all"));
+  if (recorded.value("data_fingerprint", "") != cohort.fingerprint())
+    throw OptionError("leave-one-out: the model was trained on another cohort than this one");
+  TrainingContext context{compute};
+  for (const auto& row : record.value("transitions", nlohmann::ordered_json::array())) {
+    context.transitions.push_back(
+        {row.at(0).get<std::string>(), row.at(1).get<Id>(), row.at(2).get<Id>(), row.at(3).get<double>(), 0});
+  }
+  ChainTask task{cohort.schema(),
+                 settings.states,
+                 settings.state_pseudocount,
+                 fixed_from_rows(context, cohort.schema(), chain.layout(), settings.states),
+                 {}};
+  if (!settings.weights.empty()) task.weights = student_weights(cohort, settings.weights);
+  ChainEvidence evidence(EvidenceBatch::of(cohort), chain.layout());
+  const std::unique_ptr<EmissionLearner> learner =
+      options.choice().emission->learner(options.values(), chain.layout().shape(cohort.schema()));
+  ChainProblem problem(task, evidence, *learner, compute);
+  problem.start_from_parameters(chain.parameters());
+  problem.expectation();
+  return problem.left_out_scores();
+}
+
+}  // namespace
+
+ModelEntry chain_entry(std::string name, std::string what, TimeStructure structure, std::string default_emission) {
+  ModelEntry entry;
+  entry.name = std::move(name);
+  entry.what = std::move(what);
+  entry.structure = structure;
+  entry.default_emission = default_emission;
+  entry.settings = declaration_of<ChainSettings>();
+  entry.prepare = [structure](const TrainingTask& task) -> std::unique_ptr<Training> {
+    if (task.options.read<ChainSettings>().refine == Refinement::orthant_em) return prepare_orthant_em(task);
+    return std::make_unique<ChainFit>(task, structure);
+  };
+  entry.load = [default_emission](const ArchiveReader& archive, const Catalog& catalog) {
+    return HiddenChain::load(archive, catalog.emissions, default_emission);
+  };
+  entry.leave_one_out = chain_leave_one_out;
+  return entry;
+}
+
+}  // namespace desirepath::inline models

@@ -1,0 +1,12 @@
+// Training a hidden chain: restarts, validation, checkpoints, refinement, the order of states.
+#pragma once
+
+#include "desirepath/models/chain_evidence.h"
+#include "desirepath/models/training.h"
+
+namespace desirepath::inline models {
+
+/// The catalog's entry of a chain with this time structure.
+ModelEntry chain_entry(std::string name, std::string what, TimeStructure structure, std::string default_emission);
+
+}  // namespace desirepath::inline models

@@ -1,0 +1,77 @@
+#include "desirepath/models/chain_inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+
+namespace desirepath::inline models {
+
+SoftLabels labels_from_rows(const TrainingContext& context, const Cohort& cohort, const StepLayout& layout, Id states) {
+  std::unordered_map<std::string, std::int64_t> numbers;
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s)
+    numbers.emplace(cohort.students()[static_cast<std::size_t>(s)], s);
+  const Id steps = layout.step_count();
+  SoftLabels labels;
+  labels.weights = RowMatrix::Zero(cohort.student_count() * steps, states);
+  labels.labelled.assign(static_cast<std::size_t>(cohort.student_count() * steps), 0);
+  for (const LabelRow& row : context.labels) {
+    const auto refuse = [&](const std::string& reason) {
+      throw InputError({context.labels_file, row.record, 0}, reason);
+    };
+    if (row.state < 0 || row.state >= states) refuse(concat("state ", row.state, " is not one of 0 .. ", states - 1));
+    if (!(row.weight >= 0) || !std::isfinite(row.weight)) refuse("weight must be a number from 0");
+    const auto student = numbers.find(row.student);
+    if (student == numbers.end()) continue;  // filtered out of the cohort
+    // In a chain of one step the labels of the first period count, or those of "all", as `states --csv` writes them.
+    const bool one_step = layout.structure == TimeStructure::one_step;
+    const auto period =
+        one_step && row.period == "all" ? std::optional<Id>(0) : cohort.schema().find_period(row.period);
+    if (!period) refuse(concat("no period '", row.period, "'"));
+    if (one_step && *period != 0) continue;
+    const std::int64_t at = student->second * steps + *period;
+    labels.weights(at, row.state) += row.weight;
+    labels.labelled[static_cast<std::size_t>(at)] = 1;
+  }
+  for (Index r = 0; r < labels.weights.rows(); ++r) {
+    const double sum = labels.weights.row(r).sum();
+    if (sum > 0)
+      labels.weights.row(r) /= sum;
+    else
+      labels.labelled[static_cast<std::size_t>(r)] = 0;
+  }
+  if (std::ranges::find(labels.labelled, 1) == labels.labelled.end()) {
+    throw InputError(concat(context.labels_file, ": no label is of a student in the cohort"));
+  }
+  return labels;
+}
+
+FixedTransitions fixed_from_rows(const TrainingContext& context, const Schema& schema, const StepLayout& layout,
+                                 Id states) {
+  if (!context.transitions.empty() && layout.step_count() == 1)
+    throw OptionError(concat(setting_name("transitions"), ": a model of one step has none"));
+  FixedTransitions fixed;
+  for (const TransitionRow& row : context.transitions) {
+    const auto refuse = [&](const std::string& reason) {
+      throw InputError({context.transitions_file, row.record, 0}, reason);
+    };
+    const auto period = schema.find_period(row.period);
+    if (!period && !row.period.empty()) refuse(concat("no period '", row.period, "'"));
+    if (period && *period + 1 >= schema.period_count()) refuse(concat("no period follows '", row.period, "'"));
+    if (std::min(row.from, row.to) < 0 || std::max(row.from, row.to) >= states)
+      refuse(concat("a state that is not one of 0 .. ", states - 1));
+    if (!(row.probability >= 0 && row.probability <= 1)) refuse("a probability outside 0 .. 1");
+    for (Id t = 0; t + 1 < layout.step_count(); ++t) {
+      // A tied chain has one matrix; an empty period stands for all.
+      if (!period || *period == t || layout.structure == TimeStructure::tied)
+        fixed.fix(t, row.from, row.to, row.probability);
+    }
+  }
+  fixed.check(states);
+  return fixed;
+}
+
+}  // namespace desirepath::inline models

@@ -1,0 +1,105 @@
+// Where EM on a chain begins: labels given, found by k-means or drawn.
+#include <algorithm>
+#include <cmath>
+
+#include "desirepath/learning/kmeans.h"
+#include "desirepath/models/chain_training.h"
+
+namespace desirepath::inline models {
+
+void ChainProblem::start_from_labels(const SoftLabels& labels) {
+  const StepLayout& layout = *evidence_.layout;
+  const Index states = task_.states, all_states = states + (has_left_ ? 1 : 0);
+  const Id steps = layout.step_count();
+  std::vector<RowMatrix> gamma(static_cast<std::size_t>(steps), RowMatrix::Zero(evidence_.student_count(), states));
+  responsibilities_.initial = Vector::Zero(all_states);
+  responsibilities_.pairs.assign(static_cast<std::size_t>(std::max(0, steps - 1)),
+                                 Matrix::Zero(all_states, all_states));
+  if (has_departures_) responsibilities_.departures = Matrix::Zero(states, task_.schema.period_count());
+  for (std::int64_t s = 0; s < evidence_.student_count(); ++s) {
+    Eigen::RowVectorXd before;
+    for (Id t = 0; t < steps; ++t) {
+      Eigen::RowVectorXd here = Eigen::RowVectorXd::Zero(all_states);
+      const bool labelled = labels.labelled[static_cast<std::size_t>(s * steps + t)] != 0;
+      const bool left = has_left_ && evidence_.presence_at(s, t) == Presence::left;
+      const bool known = evidence_.row(s, t) >= 0;
+      if (left) {
+        here[states] = 1;
+      } else if (labelled) {
+        here.head(states) = labels.weights.row(s * steps + t);
+      } else if (known) {
+        here.head(states).setConstant(1.0 / static_cast<double>(states));
+      }
+      const bool counts = left || labelled || known;
+      gamma[static_cast<std::size_t>(t)].row(s) = here.head(states);
+      if (t == 0 && counts) responsibilities_.initial += task_.weight_of(s) * here.transpose();
+      if (t > 0 && counts && before.size() > 0)
+        responsibilities_.pairs[static_cast<std::size_t>(t - 1)] += task_.weight_of(s) * before.transpose() * here;
+      before = counts ? here : Eigen::RowVectorXd();
+    }
+    if (has_departures_) {
+      const DepartureRange& range = evidence_.departures[static_cast<std::size_t>(s)];
+      const double each = task_.weight_of(s) / static_cast<double>(range.latest - range.earliest + 1);
+      for (Id d = range.earliest; d <= range.latest; ++d)
+        responsibilities_.departures.col(d - 1) += each * gamma[0].row(s).transpose();
+    }
+  }
+  aggregate_rows(gamma);
+  begin_from_responsibilities();
+}
+
+void ChainProblem::start_from_kmeans(RandomStream stream) {
+  const StepLayout& layout = *evidence_.layout;
+  const Id steps = layout.step_count();
+  SoftLabels labels;
+  labels.weights = RowMatrix::Zero(evidence_.student_count() * steps, task_.states);
+  labels.labelled.assign(static_cast<std::size_t>(evidence_.student_count() * steps), 0);
+  for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
+    const RowPool& pool = evidence_.pools[p];
+    if (pool.rows.row_count() == 0) continue;
+    const std::vector<Id> clusters =
+        kmeans_labels(pool.rows, pool.rows.weights(), task_.states, stream.child("kmeans").child(p), compute_);
+    for (std::size_t place = 0; place < pool.row_of.size(); ++place) {
+      const Id step = layout.pools[p][place];
+      for (std::int64_t s = 0; s < evidence_.student_count(); ++s) {
+        const std::int32_t row = pool.row_of[place][static_cast<std::size_t>(s)];
+        if (row < 0) continue;
+        labels.weights(s * steps + step, clusters[static_cast<std::size_t>(row)]) = 1;
+        labels.labelled[static_cast<std::size_t>(s * steps + step)] = 1;
+      }
+    }
+  }
+  start_from_labels(labels);
+}
+
+void ChainProblem::start_at_random(RandomStream stream) {
+  const Id steps = evidence_.layout->step_count();
+  SoftLabels labels;
+  labels.weights.resize(evidence_.student_count() * steps, task_.states);
+  labels.labelled.assign(static_cast<std::size_t>(evidence_.student_count() * steps), 0);
+  for (std::int64_t s = 0; s < evidence_.student_count(); ++s) {
+    RandomStream draw = stream.child("random").child(static_cast<std::uint64_t>(s));
+    for (Id t = 0; t < steps; ++t) {
+      auto row = labels.weights.row(s * steps + t);
+      // Exponential weights: uniform on the simplex.
+      for (Index k = 0; k < row.size(); ++k)
+        row[k] = -std::log(draw.uniform_open());
+      row /= row.sum();
+      labels.labelled[static_cast<std::size_t>(s * steps + t)] = evidence_.row(s, t) >= 0 ? 1 : 0;
+    }
+  }
+  start_from_labels(labels);
+}
+
+void ChainProblem::start_from_responsibilities(ChainResponsibilities responsibilities) {
+  responsibilities_ = std::move(responsibilities);
+  begin_from_responsibilities();
+}
+
+void ChainProblem::begin_from_responsibilities() {
+  parameters_ = {};
+  take_prior(prior_from(responsibilities_));
+  maximize_emissions(nullptr);
+}
+
+}  // namespace desirepath::inline models

@@ -1,0 +1,122 @@
+#include "desirepath/models/fit_options.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+
+namespace desirepath::inline models {
+
+namespace {
+
+std::string record_key(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+void append_new(std::vector<SettingInfo>& known, const SettingDeclaration& declaration) {
+  for (SettingInfo& info : list_settings(declaration)) {
+    if (std::ranges::find(known, info.name, &SettingInfo::name) == known.end()) known.push_back(std::move(info));
+  }
+}
+
+}  // namespace
+
+FitOptions::FitOptions(std::string_view choice, const Catalog& catalog)
+    : choice_(catalog.choice(choice)), catalog_(&catalog) {}
+
+std::vector<SettingInfo> FitOptions::known() const {
+  std::vector<SettingInfo> known;
+  append_new(known, choice_.model->settings);
+  if (choice_.emission != nullptr) append_new(known, choice_.emission->settings);
+  return known;
+}
+
+FitOptions& FitOptions::set(std::string_view name, SettingValue value) {
+  return set(SettingValues{{std::string(name), std::move(value)}});
+}
+
+FitOptions& FitOptions::set(const SettingValues& values) {
+  require_known(values, known(), choice_.name());
+  // Read once to have the bounds checked.
+  read_settings(choice_.model->settings, values);
+  if (choice_.emission != nullptr) read_settings(choice_.emission->settings, values);
+  for (const auto& [name, value] : values)
+    values_[name] = value;
+  return *this;
+}
+
+FitOptions& FitOptions::unset(std::string_view name) {
+  const auto found = values_.find(name);
+  if (found != values_.end()) values_.erase(found);
+  return *this;
+}
+
+FitOptions FitOptions::with_emission(std::string_view family) const {
+  FitOptions other = *this;
+  other.choice_.emission = &catalog_->emission(family);
+  const std::vector<SettingInfo> known = other.known();
+  std::erase_if(other.values_, [&](const auto& entry) {
+    return std::ranges::find(known, entry.first, &SettingInfo::name) == known.end();
+  });
+  return other;
+}
+
+nlohmann::ordered_json FitOptions::describe() const {
+  nlohmann::ordered_json json;
+  json["model"] = choice_.model->name;
+  if (choice_.emission != nullptr) json["emission"] = choice_.emission->name;
+  for (const SettingInfo& info : known()) {
+    const auto given = values_.find(info.name);
+    const SettingValue& value = given != values_.end() ? given->second : info.standard;
+    if (!std::holds_alternative<std::monostate>(value)) json[record_key(info.name)] = setting_json(value);
+  }
+  json["seed"] = seed;
+  return json;
+}
+
+FitOptions FitOptions::from_record(const nlohmann::ordered_json& record, const Catalog& catalog) {
+  try {
+    std::string choice = record.at("model").get<std::string>();
+    if (record.contains("emission")) choice += "+" + record.at("emission").get<std::string>();
+    FitOptions options(choice, catalog);
+    for (const SettingInfo& info : options.known()) {
+      const auto found = record.find(record_key(info.name));
+      if (found != record.end()) options.set(info.name, setting_from_json(*found));
+    }
+    // As the first version recorded it.
+    if (record.contains("validation_share"))
+      options.set("validation", setting_from_json(record.at("validation_share")));
+    options.seed = record.at("seed").get<std::uint64_t>();
+    return options;
+  } catch (const nlohmann::json::exception&) {
+    throw ArchiveError("the model file does not say how the model was trained");
+  } catch (const OptionError& error) {
+    throw ArchiveError(concat("the model file's record of its training: ", error.marked()));
+  }
+}
+
+std::vector<SettingInfo> all_fit_settings(const Catalog& catalog) {
+  std::vector<SettingInfo> all;
+  const auto add = [&](const SettingDeclaration& declaration, const std::string& whose) {
+    for (SettingInfo& info : list_settings(declaration)) {
+      const auto found = std::ranges::find(all, info.name, &SettingInfo::name);
+      if (found == all.end()) {
+        if (!whose.empty()) info.what = concat(whose, ": ", info.what);
+        all.push_back(std::move(info));
+        continue;
+      }
+      if (found->standard != info.standard) found->standard = {};
+      if (!found->what.ends_with(info.what)) found->what += concat("; ", whose, ": ", info.what);
+    }
+  };
+  for (const ModelEntry& entry : catalog.models)
+    add(entry.settings, "");
+  for (const EmissionFamily& family : catalog.emissions)
+    add(family.settings, family.name);
+  return all;
+}
+
+}  // namespace desirepath::inline models

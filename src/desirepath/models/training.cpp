@@ -1,0 +1,101 @@
+#include "desirepath/models/training.h"
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/digest.h"
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+
+namespace desirepath::inline models {
+
+void TrainingContext::describe(nlohmann::ordered_json& record) const {
+  if (warm != nullptr) record["start"] = "model";
+  if (!labels.empty()) record["start"] = "labels";
+  if (!transitions.empty()) {
+    record["transitions"] = nlohmann::ordered_json::array();
+    for (const TransitionRow& row : transitions)
+      record["transitions"].push_back({row.period, row.from, row.to, row.probability});
+  }
+  if (validation != nullptr) record["validation_fingerprint"] = validation->fingerprint();
+}
+
+nlohmann::ordered_json TrainingTask::record() const {
+  nlohmann::ordered_json json = options.describe();
+  context.describe(json);
+  return json;
+}
+
+std::string TrainingTask::digest() const {
+  DigestBuilder digest;
+  digest.add(record().dump());
+  for (const LabelRow& row : context.labels)
+    digest.add(concat(row.student, "\n", row.period, "\n", row.state, "\n", shortest(row.weight), "\n"));
+  if (context.warm != nullptr) {
+    ArchiveWriter warm("model");
+    context.warm->save(warm);
+    digest.add(std::span<const std::byte>(warm.bytes()));
+  }
+  return digest.finish().hex();
+}
+
+std::unique_ptr<Training> prepare_training(const TrainingTask& task) {
+  if (task.context.resume && task.context.checkpoint.empty())
+    throw OptionError(concat(setting_name("resume"), " needs ", setting_name("checkpoint"), " FILE"));
+  return task.options.choice().model->prepare(task);
+}
+
+FitResult fit_model(const Cohort& cohort, const FitOptions& options, const TrainingContext& context) {
+  return prepare_training({cohort, options, context})->run();
+}
+
+nlohmann::ordered_json FitResult::to_json() const {
+  nlohmann::ordered_json json;
+  json["model"] = model_name;
+  if (!emission.empty()) json["emission"] = emission;
+  if (states > 0) json["states"] = states;
+  json["students"] = students;
+  json["student_weight"] = student_weight;
+  json["courses"] = model->schema().course_count();
+  json["periods"] = model->schema().period_count();
+  json["parameters"] = model->parameter_count();
+  json["likelihood_kind"] = std::string(name_of(kind));
+  json["log_likelihood"] = log_likelihood;
+  json["objective"] = objective;
+  json["state_entropy"] = state_entropy;
+  json["trace"] = trace;
+  json["objective_trace"] = objective_trace;
+  if (!validation_trace.empty()) {
+    json["validation_trace"] = validation_trace;
+    json["best_iteration"] = best_iteration;
+  }
+  if (refinement) json["refinement"] = refinement->to_json();
+  json["converged"] = converged;
+  json["iterations"] = iterations;
+  json["seconds"] = seconds;
+  json["restarts"] = nlohmann::ordered_json::array();
+  for (const RestartResult& restart : restarts) {
+    nlohmann::ordered_json entry = {{"restart", restart.number},
+                                    {"seed", restart.seed},
+                                    {"log_likelihood", restart.log_likelihood},
+                                    {"objective", restart.objective},
+                                    {"iterations", restart.iterations},
+                                    {"converged", restart.converged}};
+    if (restart.validation) entry["validation"] = *restart.validation;
+    json["restarts"].push_back(std::move(entry));
+  }
+  json["warnings"] = warnings;
+  return json;
+}
+
+std::string training_record(const TrainingTask& task, const FitResult& result) {
+  nlohmann::ordered_json json;
+  json["options"] = task.record();
+  json["data_fingerprint"] = task.cohort.fingerprint();
+  nlohmann::ordered_json found = result.to_json();
+  found.erase("seconds");
+  json["result"] = std::move(found);
+  return render_settings(json.dump(), "");
+}
+
+}  // namespace desirepath::inline models

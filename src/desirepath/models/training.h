@@ -1,0 +1,124 @@
+// Training as every model of the catalog offers it: a prepared object that says what it would take, and then trains.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "desirepath/core/progress.h"
+#include "desirepath/models/fit_options.h"
+#include "desirepath/models/refinement_report.h"
+
+namespace desirepath::inline models {
+
+/// One row of a labels file: states from 0; weight 1 where none is given.
+struct LabelRow {
+  std::string student;
+  std::string period;
+  Id state = 0;
+  double weight = 1;
+  std::int64_t record = 0;
+};
+
+/// One row of a transitions file: from a period to the next.
+struct TransitionRow {
+  std::string period;
+  Id from = 0;
+  Id to = 0;
+  double probability = 0;
+  std::int64_t record = 0;
+};
+
+/// What training is given beside cohort and settings. Nothing here is kept after training.
+struct TrainingContext {
+  const Compute& compute;
+  ProgressSink progress = {};
+
+  std::vector<LabelRow> labels = {};  // where EM starts from, in place of the setting `start`
+  std::string labels_file = {};       // for messages
+  std::vector<TransitionRow> transitions = {};
+  std::string transitions_file = {};
+  const Model* warm = nullptr;         // start from this model
+  const Model* match = nullptr;        // states are numbered like this model's
+  const Cohort* validation = nullptr;  // in place of the setting's share
+
+  std::filesystem::path checkpoint = {};  // empty: none
+  double checkpoint_interval = 30;        // seconds
+  bool resume = false;
+
+  /// What of this decides the result, added to the record of the options.
+  void describe(nlohmann::ordered_json& record) const;
+};
+
+struct TrainingTask {
+  const Cohort& cohort;
+  const FitOptions& options;
+  const TrainingContext& context;
+
+  /// The options and what of the context decides the result.
+  nlohmann::ordered_json record() const;
+  /// Of the record and the data of the context: a checkpoint belongs to one.
+  std::string digest() const;
+};
+
+/// What a fit would need.
+struct FitEstimate {
+  double bytes = 0;
+  double seconds_per_iteration = 0;
+  std::int64_t distinct_rows = 0;
+};
+
+struct RestartResult {
+  int number = 0;
+  std::uint64_t seed = 0;
+  double log_likelihood = 0;
+  double objective = 0;
+  int iterations = 0;
+  bool converged = false;
+  std::optional<double> validation;  // mean log-likelihood per student
+};
+
+struct FitResult {
+  std::unique_ptr<Model> model;
+  std::string model_name, emission;  // of the catalog; no emission: empty
+  Id states = 0;                     // 0: the model has none
+  LikelihoodKind kind = LikelihoodKind::mass;
+  std::int64_t students = 0;
+  double student_weight = 0;
+  double log_likelihood = 0;  // total, of the returned parameters
+  double objective = 0;
+  double state_entropy = 0;
+  std::vector<double> trace, objective_trace, validation_trace;
+  bool converged = false;
+  int iterations = 0;
+  int best_iteration = 0;
+  std::vector<RestartResult> restarts;
+  std::optional<RefinementReport> refinement;
+  std::vector<std::string> warnings;
+  double seconds = 0;
+
+  nlohmann::ordered_json to_json() const;
+};
+
+class Training {
+ public:
+  virtual ~Training() = default;
+  virtual FitEstimate estimate() const = 0;
+  /// Throws OptionError when what is needed does not fit the memory, Interrupted after writing a checkpoint.
+  virtual FitResult run() = 0;
+};
+
+/// Throws OptionError when the options do not fit the cohort. Cohort, options and context must outlive the training.
+std::unique_ptr<Training> prepare_training(const TrainingTask& task);
+/// Prepares and runs.
+FitResult fit_model(const Cohort& cohort, const FitOptions& options, const TrainingContext& context);
+
+/// What goes into the model file beside the model: how it was trained and what came of it, without what differs from
+/// run to run.
+std::string training_record(const TrainingTask& task, const FitResult& result);
+
+}  // namespace desirepath::inline models

@@ -1,0 +1,21 @@
+#include <array>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+#include "desirepath/queries/query.h"
+#include "desirepath/queries/states.h"
+#include "desirepath/queries/student_scores.h"
+
+namespace desirepath::inline queries {
+
+std::span<const Query> query_catalog() {
+  static const std::array queries = {score_query(), states_query()};
+  return queries;
+}
+
+const HiddenStates& require_states(const Model& model, std::string_view query) {
+  if (const HiddenStates* states = model.hidden_states()) return *states;
+  throw OptionError(concat(query, ": ", model.name(), " has no hidden states; cmm and nb have"));
+}
+
+}  // namespace desirepath::inline queries

@@ -1,0 +1,92 @@
+#include "desirepath/queries/file_contents.h"
+
+#include "desirepath/core/text.h"
+#include "desirepath/models/model_file.h"
+#include "desirepath/transcripts/cohort.h"
+
+namespace desirepath::inline queries {
+
+namespace {
+
+nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
+  nlohmann::ordered_json json;
+  json["kind"] = archive.kind();
+  json["format_version"] = std::stoi(archive.metadata("format_version"));
+  json["program_version"] = archive.metadata("program_version");
+  json["bytes"] = archive.byte_count();
+  json["digest"] = archive.metadata("digest");
+  if (archive.kind() == "cohort") {
+    const Cohort cohort = Cohort::load(archive);
+    json["students"] = cohort.student_count();
+    json["courses"] = cohort.schema().course_count();
+    json["periods"] = cohort.schema().periods();
+    json["enrollments"] = cohort.enrollments().one_count();
+    json["calendar"] = cohort.has_calendar();
+    json["left"] = cohort.has_left_students();
+    json["attributes"] = nlohmann::ordered_json::array();
+    for (const Attribute& attribute : cohort.attributes()) {
+      json["attributes"].push_back({{"name", attribute.name}, {"values", attribute.values.size()}});
+    }
+    json["fingerprint"] = cohort.fingerprint();
+    json["made_by"] = nlohmann::ordered_json::parse(cohort.provenance(), nullptr, false);
+  }
+  if (archive.kind() == "model") {
+    const StoredModel stored = load_model(archive);
+    json["model"] = stored.model->name();
+    if (stored.model->hidden_states() != nullptr) json["states"] = stored.model->hidden_states()->state_count();
+    json["courses"] = stored.model->schema().course_count();
+    json["periods"] = stored.model->schema().periods();
+    json["parameters"] = stored.model->parameter_count();
+    const auto kinds = stored.model->likelihood_kinds();
+    json["likelihood_kinds"] = nlohmann::ordered_json::array();
+    for (const LikelihoodKind kind : kinds)
+      json["likelihood_kinds"].push_back(std::string(name_of(kind)));
+    json["training"] = nlohmann::ordered_json::parse(stored.training, nullptr, false);
+  }
+  if (archive.kind() == "checkpoint") {
+    const auto header = nlohmann::json::parse(archive.metadata("checkpoint"), nullptr, false);
+    const auto em = nlohmann::json::parse(archive.metadata("em"), nullptr, false);
+    json["restart"] = header.value("restart", 0) + 1;
+    json["finished_restarts"] = header.contains("finished") ? header["finished"].size() : 0;
+    json["iteration"] = em.value("iteration", 0);
+    json["holds"] = header.value("payload", "");
+  }
+  return json;
+}
+
+void print_nested(std::ostream& out, const nlohmann::ordered_json& json, const std::string& indent) {
+  for (const auto& [key, value] : json.items()) {
+    if (value.is_object()) {
+      out << indent << key << ":\n";
+      print_nested(out, value, indent + "  ");
+    } else if (value.is_array() && !value.empty() && value.front().is_object()) {
+      out << indent << key << ":\n";
+      for (const auto& element : value) {
+        std::string line;
+        for (const auto& [name, cell] : element.items()) {
+          line += concat(line.empty() ? "" : ", ", name, " ", cell.is_string() ? cell.get<std::string>() : cell.dump());
+        }
+        out << indent << "  " << line << '\n';
+      }
+    } else {
+      out << indent << key << ": " << (value.is_string() ? value.get<std::string>() : value.dump()) << '\n';
+    }
+  }
+}
+
+}  // namespace
+
+FileContents::FileContents(const ArchiveReader& archive) : contents_(describe_archive(archive)) {}
+
+Table FileContents::table() const {
+  Table rows({{"field"}, {"value"}});
+  for (const auto& [key, value] : contents_.items())
+    rows.add_row({key, value.is_string() ? value.get<std::string>() : value.dump()});
+  return rows;
+}
+
+void FileContents::print(std::ostream& out) const {
+  print_nested(out, contents_, "");
+}
+
+}  // namespace desirepath::inline queries

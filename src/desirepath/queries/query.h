@@ -1,0 +1,54 @@
+// A question of a model (and students): what it is called, its settings, and how it is answered.
+//
+// Every query is a function of its input to an Answer. Front ends go through the catalog and name none.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "desirepath/core/answer.h"
+#include "desirepath/core/progress.h"
+#include "desirepath/core/settings.h"
+#include "desirepath/models/model_file.h"
+
+namespace desirepath::inline queries {
+
+/// What a query is asked with.
+struct QueryInput {
+  const StoredModel& stored;
+  const Cohort* cohort = nullptr;  // through the model's schema; null: none was given
+  const SettingValues& settings;
+  bool students_wanted = false;  // student by student, where the query knows both
+  std::uint64_t seed = 1;
+  const Compute& compute;
+  ProgressSink progress = {};
+
+  const Model& model() const { return *stored.model; }
+  template <class Settings>
+  Settings read() const {
+    return settings_from<Settings>(settings);
+  }
+};
+
+enum class CohortUse { none, optional, required };
+
+struct Query {
+  std::string name;
+  std::string what;
+  std::vector<std::string> examples;  // runnable as they stand
+  CohortUse cohort = CohortUse::required;
+  std::string cohort_help;
+  SettingDeclaration settings;
+  std::function<std::unique_ptr<Answer>(const QueryInput&)> ask;
+};
+
+/// The queries there are: one plain list.
+std::span<const Query> query_catalog();
+
+/// The hidden states; throws OptionError that names a model that has them.
+const HiddenStates& require_states(const Model& model, std::string_view query);
+
+}  // namespace desirepath::inline queries

@@ -1,0 +1,208 @@
+#include "desirepath/queries/states.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/text.h"
+
+namespace desirepath::inline queries {
+
+std::vector<StateProfile> profile_states(const Model& model, std::size_t count, double least_probability) {
+  const HiddenStates* states = &require_states(model, "states");
+  const Id courses = model.schema().course_count();
+  const Id emitting = states->state_count() - (states->has_left_state() ? 1 : 0);
+  std::vector<StateProfile> profiles;
+  for (Id step = 0; step < states->step_count(); ++step) {
+    const Vector share = states->share(step);
+    std::vector<std::vector<StateCourse>> lists(static_cast<std::size_t>(emitting));
+    const PeriodRange periods = states->step_periods(step);
+    for (Id t = periods.first; t < periods.last; ++t) {
+      const RowMatrix probability = states->course_probabilities(t);
+      const double present = share.head(emitting).sum();
+      const Vector average =
+          present > 0 ? Vector(probability * share.head(emitting) / present) : Vector(Vector::Zero(courses));
+      for (Id c = 0; c < courses; ++c) {
+        for (Id k = 0; k < emitting; ++k) {
+          const double p = probability(c, k);
+          lists[static_cast<std::size_t>(k)].push_back({c, t, p, average[c] > 0 ? p / average[c] : 0});
+        }
+      }
+    }
+    for (Id k = 0; k < states->state_count(); ++k) {
+      StateProfile profile{step, k, k >= emitting, share[k], {}, {}};
+      if (k < emitting) {
+        std::vector<StateCourse>& list = lists[static_cast<std::size_t>(k)];
+        std::ranges::stable_sort(list, std::ranges::greater(), &StateCourse::probability);
+        profile.likely.assign(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(std::min(count, list.size())));
+        std::erase_if(list, [&](const StateCourse& course) { return course.probability < least_probability; });
+        std::ranges::stable_sort(list, std::ranges::greater(), &StateCourse::lift);
+        profile.marking.assign(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(std::min(count, list.size())));
+      }
+      profiles.push_back(std::move(profile));
+    }
+  }
+  return profiles;
+}
+
+namespace {
+
+struct StatesSettings {
+  Id courses_shown = 8;
+  void declare(SettingVisitor& visit) {
+    visit({.name = "courses-shown", .what = "courses listed for a state", .least = 0}, courses_shown);
+  }
+};
+
+std::string state_number(Id state, bool left) {
+  return left ? "left" : std::to_string(state);
+}
+
+class StatesAnswer : public Answer {
+ public:
+  StatesAnswer(const Model& model, std::size_t count)
+      : schema_(model.schema()), model_(model.name()), profiles_(profile_states(model, count)) {
+    const HiddenStates& states = *model.hidden_states();
+    one_step_ = states.step_count() == 1;
+    for (Id t = 0; t + 1 < states.step_count(); ++t)
+      transitions_.push_back(states.transition(t));
+  }
+
+  nlohmann::ordered_json to_json() const override {
+    nlohmann::ordered_json json;
+    json["model"] = model_;
+    json["states"] = nlohmann::ordered_json::array();
+    for (const StateProfile& profile : profiles_) {
+      nlohmann::ordered_json entry;
+      entry["period"] = period_of(profile);
+      entry["state"] = profile.left ? nlohmann::ordered_json("left") : nlohmann::ordered_json(profile.state);
+      entry["share"] = profile.share;
+      entry["likely"] = course_list(profile.likely);
+      entry["marking"] = course_list(profile.marking);
+      json["states"].push_back(std::move(entry));
+    }
+    if (one_step_) return json;
+    json["transitions"] = nlohmann::ordered_json::array();
+    for (const Matrix& transition : transitions_) {
+      nlohmann::ordered_json matrix;
+      for (Index k = 0; k < transition.rows(); ++k)
+        matrix.push_back(std::vector<double>(transition.row(k).begin(), transition.row(k).end()));
+      json["transitions"].push_back(std::move(matrix));
+    }
+    return json;
+  }
+
+  Table table() const override {
+    Table rows({{"period"}, {"state"}, {"share", 3}, {"most taken"}, {"marked by"}});
+    for (const StateProfile& profile : profiles_)
+      rows.add_row({period_of(profile), state_number(profile.state, profile.left), profile.share, most_taken(profile),
+                    marked_by(profile)});
+    return rows;
+  }
+
+  void print(std::ostream& out) const override {
+    for (const StateProfile& profile : profiles_) {
+      out << (one_step_ ? "state " : concat("period ", period_of(profile), ", state "))
+          << state_number(profile.state, profile.left) << ": " << fixed(100 * profile.share, 1) << " % of students\n";
+      if (!profile.likely.empty())
+        out << "  most taken  " << most_taken(profile) << "\n  marked by   " << marked_by(profile) << '\n';
+    }
+  }
+
+ private:
+  std::string period_of(const StateProfile& profile) const { return one_step_ ? "all" : schema_.period(profile.step); }
+  std::string course_name(const StateCourse& entry) const {
+    const std::string& name = schema_.course(entry.course).name;
+    return one_step_ && schema_.period_count() > 1 ? concat(name, "@", schema_.period(entry.period)) : name;
+  }
+  std::string most_taken(const StateProfile& profile) const {
+    std::vector<std::string> words;
+    for (const StateCourse& entry : profile.likely)
+      words.push_back(concat(course_name(entry), " ", fixed(100 * entry.probability, 0), "%"));
+    return join(words, ", ");
+  }
+  std::string marked_by(const StateProfile& profile) const {
+    std::vector<std::string> words;
+    for (const StateCourse& entry : profile.marking)
+      words.push_back(concat(course_name(entry), " x", fixed(entry.lift, 1)));
+    return join(words, ", ");
+  }
+  nlohmann::ordered_json course_list(const std::vector<StateCourse>& courses) const {
+    auto list = nlohmann::ordered_json::array();
+    for (const StateCourse& entry : courses) {
+      list.push_back({{"course", schema_.course(entry.course).name},
+                      {"period", schema_.period(entry.period)},
+                      {"probability", entry.probability},
+                      {"lift", entry.lift}});
+    }
+    return list;
+  }
+
+  const Schema& schema_;
+  std::string model_;
+  std::vector<StateProfile> profiles_;
+  std::vector<Matrix> transitions_;
+  bool one_step_ = true;
+};
+
+/// Posterior states of every student: one row a (student, period, state).
+class StudentStatesAnswer : public Answer {
+ public:
+  StudentStatesAnswer(const Model& model, const Cohort& cohort, const Compute& compute)
+      : states_(require_states(model, "states")),
+        cohort_(cohort),
+        posterior_(states_.posterior(EvidenceBatch::of(cohort), compute)) {}
+
+  nlohmann::ordered_json to_json() const override { return {{"students", table().to_json()}}; }
+  Table table() const override {
+    Table rows({{"student"}, {"period"}, {"state"}, {"probability"}});
+    for_each([&](const std::string& student, const std::string& period, std::string state, double probability) {
+      rows.add_row({student, period, std::move(state), probability});
+    });
+    return rows;
+  }
+  /// Row by row: there may be millions.
+  void print_csv(std::ostream& out) const override {
+    out << "student,period,state,probability\n";
+    for_each([&](const std::string& student, const std::string& period, const std::string& state, double probability) {
+      out << csv_field(student) << ',' << csv_field(period) << ',' << state << ',' << shortest(probability) << '\n';
+    });
+  }
+
+ private:
+  template <class Body>
+  void for_each(const Body& body) const {
+    const Id states = states_.state_count();
+    for (Index s = 0; s < posterior_.rows(); ++s) {
+      for (Id step = 0; step < states_.step_count(); ++step) {
+        const std::string period = states_.step_count() > 1 ? cohort_.schema().period(step) : std::string("all");
+        for (Id k = 0; k < states; ++k)
+          body(cohort_.students()[static_cast<std::size_t>(s)], period,
+               state_number(k, states_.has_left_state() && k + 1 == states), posterior_(s, step * states + k));
+      }
+    }
+  }
+
+  const HiddenStates& states_;
+  Cohort cohort_;
+  RowMatrix posterior_;
+};
+
+}  // namespace
+
+Query states_query() {
+  return {"states",
+          "what each hidden state stands for; with a COHORT and --csv, the states of each student",
+          {"desirepath states all.desirepath", "desirepath states all.desirepath all.cohort --csv"},
+          CohortUse::optional,
+          "with --csv: student,period,state,probability",
+          declaration_of<StatesSettings>(),
+          [](const QueryInput& input) -> std::unique_ptr<Answer> {
+            if (input.students_wanted)
+              return std::make_unique<StudentStatesAnswer>(input.model(), *input.cohort, input.compute);
+            const auto settings = input.read<StatesSettings>();
+            return std::make_unique<StatesAnswer>(input.model(), static_cast<std::size_t>(settings.courses_shown));
+          }};
+}
+
+}  // namespace desirepath::inline queries

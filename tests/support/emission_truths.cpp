@@ -1,0 +1,122 @@
+#include "support/emission_truths.h"
+
+#include <array>
+#include <cmath>
+
+#include "desirepath/emissions/bernoulli.h"
+#include "desirepath/emissions/probit.h"
+#include "desirepath/emissions/tree.h"
+
+namespace desirepath::test {
+
+namespace {
+
+RowMatrix random_shares(Index bits, Index states, RandomStream& stream) {
+  RowMatrix p(bits, states);
+  for (Index i = 0; i < p.size(); ++i)
+    p.data()[i] = 0.05 + 0.9 * stream.uniform();
+  return p;
+}
+
+std::unique_ptr<Emission> draw_bernoulli(const StepShape& shape, Id states, RandomStream& stream) {
+  return std::make_unique<BernoulliEmission>(random_shares(shape.bits(), states, stream));
+}
+
+double bernoulli_probability(const Emission& emission, const std::vector<bool>& bits, Id state) {
+  const RowMatrix& shares = dynamic_cast<const BernoulliEmission&>(emission).probability();
+  double probability = 1;
+  for (std::size_t j = 0; j < bits.size(); ++j) {
+    const double p = shares(static_cast<Index>(j), state);
+    probability *= bits[j] ? p : 1 - p;
+  }
+  return probability;
+}
+
+/// A random recursive tree in a shuffled order, now and then a second root.
+DependencyTree random_tree(Id bits, RandomStream& stream) {
+  std::vector<Id> parent(static_cast<std::size_t>(bits), -1), order(static_cast<std::size_t>(bits));
+  for (Id j = 0; j < bits; ++j)
+    order[static_cast<std::size_t>(j)] = j;
+  shuffle(order, stream);
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (stream.bernoulli(0.15)) continue;
+    parent[static_cast<std::size_t>(order[i])] = order[stream.below(i)];
+  }
+  return DependencyTree(parent);
+}
+
+TreeGroup random_group(Id bits, Id states, Id first, RandomStream& stream) {
+  DependencyTree shape = random_tree(bits, stream);
+  const RowMatrix no = random_shares(bits, states, stream);
+  RowMatrix yes = random_shares(bits, states, stream);
+  for (Id j = 0; j < bits; ++j) {
+    if (shape.parent(j) < 0) yes.row(j) = no.row(j);
+  }
+  return TreeGroup(std::move(shape), first, no, std::move(yes));
+}
+
+std::unique_ptr<Emission> draw_shared_tree(const StepShape& shape, Id states, RandomStream& stream) {
+  return std::make_unique<TreeEmission>(std::vector<TreeGroup>{random_group(shape.bits(), states, 0, stream)});
+}
+
+std::unique_ptr<Emission> draw_trees(const StepShape& shape, Id states, RandomStream& stream) {
+  std::vector<TreeGroup> groups;
+  for (Id k = 0; k < states; ++k)
+    groups.push_back(random_group(shape.bits(), 1, k, stream));
+  return std::make_unique<TreeEmission>(std::move(groups));
+}
+
+double tree_probability(const Emission& emission, const std::vector<bool>& bits, Id state) {
+  const auto& tree = dynamic_cast<const TreeEmission&>(emission);
+  const TreeGroup& group = tree.groups()[tree.is_shared() ? 0 : static_cast<std::size_t>(state)];
+  double probability = 1;
+  for (std::size_t j = 0; j < bits.size(); ++j) {
+    const Id parent = group.tree().parent(static_cast<Id>(j));
+    const bool given = parent >= 0 && bits[static_cast<std::size_t>(parent)];
+    const RowMatrix& table = given ? group.given_taken() : group.given_not_taken();
+    const double p = table(static_cast<Index>(j), state - group.first_state());
+    probability *= bits[j] ? p : 1 - p;
+  }
+  return probability;
+}
+
+std::unique_ptr<Emission> draw_probit(const StepShape& shape, Id states, RandomStream& stream) {
+  const auto normals = [&](Index rows, Index columns) {
+    RowMatrix values(rows, columns);
+    for (Index i = 0; i < values.size(); ++i)
+      values.data()[i] = stream.normal();
+    return values;
+  };
+  const RowMatrix intercepts = normals(shape.bits(), states), slopes = normals(shape.bits() * states, 2);
+  return std::make_unique<ProbitEmission>(intercepts, slopes, factor_nodes(2, 32));
+}
+
+double probit_probability(const Emission& emission, const std::vector<bool>& bits, Id state) {
+  const auto& probit = dynamic_cast<const ProbitEmission&>(emission);
+  double probability = 0;
+  for (Index s = 0; s < probit.nodes().log_weights.size(); ++s) {
+    double product = std::exp(probit.nodes().log_weights[s]);
+    for (std::size_t j = 0; j < bits.size(); ++j) {
+      const auto bit = static_cast<Index>(j);
+      const double eta = probit.intercepts()(bit, state) +
+                         probit.slopes().row(state * probit.bit_count() + bit).dot(probit.nodes().points.row(s));
+      product *= 0.5 * std::erfc((bits[j] ? -eta : eta) / std::sqrt(2.0));
+    }
+    probability += product;
+  }
+  return probability;
+}
+
+}  // namespace
+
+std::span<const EmissionTruth> emission_truths() {
+  static const std::array truths = {
+      EmissionTruth{"bernoulli", "", draw_bernoulli, bernoulli_probability},
+      EmissionTruth{"tree", "", draw_shared_tree, tree_probability},
+      EmissionTruth{"tree", "per_state", draw_trees, tree_probability},
+      EmissionTruth{"probit", "", draw_probit, probit_probability},
+  };
+  return truths;
+}
+
+}  // namespace desirepath::test

@@ -1,0 +1,28 @@
+// Fits as tests make them.
+#pragma once
+
+#include <string>
+
+#include "desirepath/models/hidden_chain.h"
+#include "desirepath/models/training.h"
+
+namespace desirepath::test {
+
+inline FitResult fit(const Cohort& cohort, const FitOptions& options, int threads = 2) {
+  const Compute compute(threads);
+  return fit_model(cohort, options, {compute});
+}
+
+/// The chain a fit made.
+inline const HiddenChain& chain_of(const FitResult& fit) {
+  return dynamic_cast<const HiddenChain&>(*fit.model);
+}
+
+/// What the model file would say of the training.
+inline std::string record_of(const Cohort& cohort, const FitOptions& options, const FitResult& fit) {
+  const Compute compute(1);
+  const TrainingContext context{compute};
+  return training_record({cohort, options, context}, fit);
+}
+
+}  // namespace desirepath::test
