@@ -73,8 +73,8 @@ std::shared_ptr<FitArguments> add_fit_options(CLI::App& app, bool single) {
   const std::string model = "Model", training = "Training";
   app.add_option("--model", a->model, join(models, "; "))->capture_default_str()->group(model);
   app.add_option("--emission", a->emission, concat(join(families, "|"), "; default by model"))->group(model);
-  std::vector<SettingInfo> settings = all_fit_settings(catalog);
-  for (const SettingInfo& info : settings) {
+  std::vector<Setting> settings = all_fit_settings(catalog);
+  for (const Setting& info : settings) {
     // A word or a file: told apart when they are read.
     const bool word_or_file = info.name == "start" || info.name == "validation";
     if (!word_or_file || (info.name == "validation" && !single)) continue;
@@ -83,7 +83,7 @@ std::shared_ptr<FitArguments> add_fit_options(CLI::App& app, bool single) {
         ->default_str(setting_text(info.standard))
         ->group(training);
   }
-  std::erase_if(settings, [&](const SettingInfo& info) {
+  std::erase_if(settings, [&](const Setting& info) {
     return info.name == "start" || info.name == "validation" || (info.name == "states" && !single);
   });
   add_settings(app, settings, a->settings, model);

@@ -9,7 +9,7 @@ namespace desirepath::app {
 
 namespace {
 
-std::string type_of(const SettingInfo& info) {
+std::string type_of(const Setting& info) {
   if (!info.takes.empty()) return info.takes;
   switch (info.kind) {
     case SettingKind::whole:
@@ -28,9 +28,8 @@ std::string type_of(const SettingInfo& info) {
 
 }  // namespace
 
-void add_settings(CLI::App& app, std::span<const SettingInfo> settings, SettingValues& values,
-                  const std::string& group) {
-  for (const SettingInfo& info : settings) {
+void add_settings(CLI::App& app, std::span<const Setting> settings, SettingValues& values, const std::string& group) {
+  for (const Setting& info : settings) {
     const std::string name = "--" + info.name, help = render_settings(info.what, "--");
     const auto set = [&values, info](const std::string& text) { values[info.name] = parse_setting(info, text); };
     const bool many = info.kind == SettingKind::list || info.kind == SettingKind::pairs;

@@ -12,7 +12,7 @@ namespace desirepath::app {
 
 /// What the user gives goes into `values`, which must live as long as the command. Settings without a group of their
 /// own go under `group`.
-void add_settings(CLI::App& app, std::span<const SettingInfo> settings, SettingValues& values,
+void add_settings(CLI::App& app, std::span<const Setting> settings, SettingValues& values,
                   const std::string& group = "Options");
 
 }  // namespace desirepath::app

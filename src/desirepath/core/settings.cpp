@@ -15,11 +15,11 @@ namespace desirepath::inline core {
 
 namespace {
 
-[[noreturn]] void refuse(const SettingInfo& info, const std::string& must) {
+[[noreturn]] void refuse(const Setting& info, const std::string& must) {
   throw OptionError(concat(setting_name(info.name), " must ", must));
 }
 
-void check_bounds(const SettingInfo& info, double value) {
+void check_bounds(const Setting& info, double value) {
   const bool low = info.above_least ? !(value > info.least) : !(value >= info.least), high = !(value <= info.most);
   if (!low && !high) return;
   const auto number = [](double bound) { return bound == std::rint(bound) ? fixed(bound, 0) : shortest(bound); };
@@ -41,25 +41,25 @@ std::optional<Number> number_in(std::string_view text) {
 /// Visits with one function.
 class Visitor : public SettingVisitor {
  public:
-  explicit Visitor(std::function<void(const SettingInfo&, const SettingField&)> body) : body_(std::move(body)) {}
+  explicit Visitor(std::function<void(const Setting&, const SettingField&)> body) : body_(std::move(body)) {}
 
  protected:
-  void visit(const SettingInfo& info, const SettingField& field) override { body_(info, field); }
+  void visit(const Setting& info, const SettingField& field) override { body_(info, field); }
 
  private:
-  std::function<void(const SettingInfo&, const SettingField&)> body_;
+  std::function<void(const Setting&, const SettingField&)> body_;
 };
 
 }  // namespace
 
 namespace setting_codec {
 
-bool to_flag(const SettingInfo& info, const SettingValue& value) {
+bool to_flag(const Setting& info, const SettingValue& value) {
   if (const bool* flag = std::get_if<bool>(&value)) return *flag;
   refuse(info, "be true or false");
 }
 
-std::int64_t to_whole(const SettingInfo& info, const SettingValue& value) {
+std::int64_t to_whole(const Setting& info, const SettingValue& value) {
   const std::int64_t* number = std::get_if<std::int64_t>(&value);
   if (number == nullptr) refuse(info, "be a whole number");
   check_bounds(info, static_cast<double>(*number));
@@ -68,7 +68,7 @@ std::int64_t to_whole(const SettingInfo& info, const SettingValue& value) {
   return *number;
 }
 
-double to_real(const SettingInfo& info, const SettingValue& value) {
+double to_real(const Setting& info, const SettingValue& value) {
   const double* real = std::get_if<double>(&value);
   const std::int64_t* whole = std::get_if<std::int64_t>(&value);
   if (real == nullptr && whole == nullptr) refuse(info, "be a number");
@@ -78,12 +78,12 @@ double to_real(const SettingInfo& info, const SettingValue& value) {
   return number;
 }
 
-std::string to_text(const SettingInfo& info, const SettingValue& value) {
+std::string to_text(const Setting& info, const SettingValue& value) {
   if (const std::string* text = std::get_if<std::string>(&value)) return *text;
   refuse(info, info.kind == SettingKind::file ? "be a file name in quotes" : "be a text in quotes");
 }
 
-std::size_t to_choice(const SettingInfo& info, const SettingValue& value) {
+std::size_t to_choice(const Setting& info, const SettingValue& value) {
   const std::string* text = std::get_if<std::string>(&value);
   const auto found = text == nullptr ? info.choices.end() : std::ranges::find(info.choices, *text);
   if (found != info.choices.end()) return static_cast<std::size_t>(found - info.choices.begin());
@@ -91,27 +91,27 @@ std::size_t to_choice(const SettingInfo& info, const SettingValue& value) {
          concat("be one of ", join(info.choices, ", "), text == nullptr ? "" : did_you_mean(*text, info.choices)));
 }
 
-std::vector<std::string> to_list(const SettingInfo& info, const SettingValue& value) {
+std::vector<std::string> to_list(const Setting& info, const SettingValue& value) {
   if (const auto* list = std::get_if<std::vector<std::string>>(&value)) return *list;
   refuse(info, "be a list of texts in quotes");
 }
 
-std::map<std::string, std::string> to_pairs(const SettingInfo& info, const SettingValue& value) {
+std::map<std::string, std::string> to_pairs(const Setting& info, const SettingValue& value) {
   if (const auto* pairs = std::get_if<std::map<std::string, std::string>>(&value)) return *pairs;
   refuse(info, "be a table of texts in quotes: column = \"expression\"");
 }
 
 }  // namespace setting_codec
 
-std::vector<SettingInfo> list_settings(const SettingDeclaration& declare) {
-  std::vector<SettingInfo> found;
-  Visitor visitor([&](const SettingInfo& info, const SettingField&) { found.push_back(info); });
+std::vector<Setting> list_settings(const SettingDeclaration& declare) {
+  std::vector<Setting> found;
+  Visitor visitor([&](const Setting& info, const SettingField&) { found.push_back(info); });
   declare(visitor);
   return found;
 }
 
 void read_settings(const SettingDeclaration& declare, const SettingValues& values) {
-  Visitor visitor([&](const SettingInfo& info, const SettingField& field) {
+  Visitor visitor([&](const Setting& info, const SettingField& field) {
     const auto given = values.find(info.name);
     if (given != values.end() && !std::holds_alternative<std::monostate>(given->second)) field.set(given->second);
   });
@@ -120,14 +120,14 @@ void read_settings(const SettingDeclaration& declare, const SettingValues& value
 
 SettingValues record_settings(const SettingDeclaration& declare) {
   SettingValues values;
-  Visitor visitor([&](const SettingInfo& info, const SettingField& field) { values[info.name] = field.get(); });
+  Visitor visitor([&](const Setting& info, const SettingField& field) { values[info.name] = field.get(); });
   declare(visitor);
   return values;
 }
 
-void require_known(const SettingValues& values, std::span<const SettingInfo> known, const std::string& whose) {
+void require_known(const SettingValues& values, std::span<const Setting> known, const std::string& whose) {
   std::vector<std::string> names;
-  for (const SettingInfo& info : known)
+  for (const Setting& info : known)
     names.push_back(info.name);
   for (const auto& [name, value] : values) {
     if (std::ranges::find(names, name) != names.end()) continue;
@@ -135,7 +135,7 @@ void require_known(const SettingValues& values, std::span<const SettingInfo> kno
   }
 }
 
-SettingValue parse_setting(const SettingInfo& info, std::string_view text) {
+SettingValue parse_setting(const Setting& info, std::string_view text) {
   switch (info.kind) {
     case SettingKind::flag:
       if (text != "true" && text != "false") refuse(info, "be true or false");

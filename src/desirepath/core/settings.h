@@ -2,7 +2,7 @@
 // in model files, digests of checkpoints and other front ends are all made from the same declaration.
 //
 // A struct of settings has a member `void declare(SettingVisitor& visit)` with one line a setting:
-//   visit({.name = "ridge", .what = "added to the diagonal of every covariance", .least = 0}, ridge);
+//   visit(Setting("ridge", "added to the diagonal of every covariance").at_least(0), ridge);
 #pragma once
 
 #include <concepts>
@@ -31,18 +31,25 @@ using SettingValues = std::map<std::string, SettingValue, std::less<>>;
 
 enum class SettingKind { flag, whole, real, text, choice, file, list, pairs };
 
-struct SettingInfo {
+struct Setting {
+  Setting(std::string its_name, std::string its_what) : name(std::move(its_name)), what(std::move(its_what)) {}
+  Setting& at_least(double bound) { return least = bound, *this; }
+  Setting& at_most(double bound) { return most = bound, *this; }
+  Setting& above(double bound) { return least = bound, above_least = true, *this; }
+  Setting& taking(std::string placeholder) { return takes = std::move(placeholder), *this; }
+  Setting& in(std::string heading) { return group = std::move(heading), *this; }
+
   std::string name;  // "covariance-prior"
   std::string what;  // for people; says the default where that is not one value
   double least = -infinity;
   double most = infinity;
   bool above_least = false;  // least itself is too little
-  std::string takes = {};    // in place of NUMBER, TEXT ...: "COLUMN", "CONDITION"
-  std::string group = {};    // heading in --help
+  std::string takes;         // in place of NUMBER, TEXT ...: "COLUMN", "CONDITION"
+  std::string group;         // heading in --help
   // Filled in from the field.
   SettingKind kind = SettingKind::text;
-  std::vector<std::string> choices = {};
-  SettingValue standard = {};
+  std::vector<std::string> choices;
+  SettingValue standard;
 };
 
 /// One field of a struct of settings.
@@ -53,13 +60,13 @@ struct SettingField {
 
 /// Throw OptionError that names the setting and says what it must be.
 namespace setting_codec {
-bool to_flag(const SettingInfo& info, const SettingValue& value);
-std::int64_t to_whole(const SettingInfo& info, const SettingValue& value);
-double to_real(const SettingInfo& info, const SettingValue& value);
-std::string to_text(const SettingInfo& info, const SettingValue& value);
-std::size_t to_choice(const SettingInfo& info, const SettingValue& value);
-std::vector<std::string> to_list(const SettingInfo& info, const SettingValue& value);
-std::map<std::string, std::string> to_pairs(const SettingInfo& info, const SettingValue& value);
+bool to_flag(const Setting& info, const SettingValue& value);
+std::int64_t to_whole(const Setting& info, const SettingValue& value);
+double to_real(const Setting& info, const SettingValue& value);
+std::string to_text(const Setting& info, const SettingValue& value);
+std::size_t to_choice(const Setting& info, const SettingValue& value);
+std::vector<std::string> to_list(const Setting& info, const SettingValue& value);
+std::map<std::string, std::string> to_pairs(const Setting& info, const SettingValue& value);
 }  // namespace setting_codec
 
 /// An enum names its values, in order: `std::span<const std::string_view> value_names(Enum)` beside it.
@@ -85,7 +92,7 @@ class SettingVisitor {
   virtual ~SettingVisitor() = default;
 
   template <class T>
-  void operator()(SettingInfo info, T& field) {
+  void operator()(Setting info, T& field) {
     complete<T>(info);
     info.standard = encode(field);
     SettingField access{[&field] { return encode(field); },
@@ -94,7 +101,7 @@ class SettingVisitor {
   }
 
  protected:
-  virtual void visit(const SettingInfo& info, const SettingField& field) = 0;
+  virtual void visit(const Setting& info, const SettingField& field) = 0;
 
  private:
   template <class T>
@@ -107,7 +114,7 @@ class SettingVisitor {
   };
 
   template <class Field>
-  static void complete(SettingInfo& info) {
+  static void complete(Setting& info) {
     using T = typename Unwrapped<Field>::type;
     if constexpr (std::same_as<T, bool>) {
       info.kind = SettingKind::flag;
@@ -152,13 +159,13 @@ class SettingVisitor {
   }
 
   template <class T>
-  static void decode(const SettingInfo& info, const SettingValue& value, std::optional<T>& field) {
+  static void decode(const Setting& info, const SettingValue& value, std::optional<T>& field) {
     T inner{};
     decode(info, value, inner);
     field = std::move(inner);
   }
   template <class T>
-  static void decode(const SettingInfo& info, const SettingValue& value, T& field) {
+  static void decode(const Setting& info, const SettingValue& value, T& field) {
     if constexpr (std::same_as<T, bool>) {
       field = setting_codec::to_flag(info, value);
     } else if constexpr (std::integral<T>) {
@@ -183,13 +190,13 @@ class SettingVisitor {
 using SettingDeclaration = std::function<void(SettingVisitor&)>;
 
 /// The declarations of a struct, with its defaults.
-std::vector<SettingInfo> list_settings(const SettingDeclaration& declare);
+std::vector<Setting> list_settings(const SettingDeclaration& declare);
 /// Sets the fields that `values` names; other names are left alone (see require_known).
 void read_settings(const SettingDeclaration& declare, const SettingValues& values);
 /// All fields, by name.
 SettingValues record_settings(const SettingDeclaration& declare);
 /// Throws OptionError that names a setting nobody declares, and the nearest that somebody does.
-void require_known(const SettingValues& values, std::span<const SettingInfo> known, const std::string& whose);
+void require_known(const SettingValues& values, std::span<const Setting> known, const std::string& whose);
 
 template <class Settings>
 Settings settings_from(const SettingValues& values) {
@@ -210,7 +217,7 @@ SettingDeclaration declaration_of() {
 }
 
 /// A value as people write it on a command line, by the kind of the setting. Throws OptionError.
-SettingValue parse_setting(const SettingInfo& info, std::string_view text);
+SettingValue parse_setting(const Setting& info, std::string_view text);
 /// As people read it; empty where there is none.
 std::string setting_text(const SettingValue& value);
 nlohmann::ordered_json setting_json(const SettingValue& value);

@@ -38,9 +38,9 @@ struct BernoulliOptions {
   double pseudocount = 0.1;  // added to each of a bit's two cells
 
   void declare(SettingVisitor& visit) {
-    visit({.name = "pseudocount",
-           .what = "students added to each cell of a course's table: rare courses stay possible in every state",
-           .least = 0},
+    visit(Setting("pseudocount",
+                  "students added to each cell of a course's table: rare courses stay possible in every state")
+              .at_least(0),
           pseudocount);
   }
 };

@@ -88,20 +88,16 @@ struct GaussianOptions {
   /// Throws OptionError.
   void validate() const;
   void declare(SettingVisitor& visit) {
-    visit({.name = "covariance",
-           .what = "full, tied, diagonal or factor:Q (full; factor:8 over 2,000 course-periods a step)",
-           .takes = "SHAPE"},
+    visit(Setting("covariance", "full, tied, diagonal or factor:Q (full; factor:8 over 2,000 course-periods a step)")
+              .taking("SHAPE"),
           covariance);
-    visit({.name = "covariance-prior",
-           .what = "students of the pooled variances added to every state's covariance (a full one: as many as bits)",
-           .least = 0},
+    visit(Setting("covariance-prior",
+                  "students of the pooled variances added to every state's covariance (a full one: as many as bits)")
+              .at_least(0),
           covariance_prior);
-    visit({.name = "ridge", .what = "added to the diagonal of every covariance instead of the prior", .least = 0},
-          ridge);
-    visit({.name = "calibrate", .what = "set each state's shares of courses to the true ones after training"},
-          calibrate);
-    visit({.name = "pseudocount", .what = "students added to each answer of the calibrated shares", .least = 0},
-          pseudocount);
+    visit(Setting("ridge", "added to the diagonal of every covariance instead of the prior").at_least(0), ridge);
+    visit(Setting("calibrate", "set each state's shares of courses to the true ones after training"), calibrate);
+    visit(Setting("pseudocount", "students added to each answer of the calibrated shares").at_least(0), pseudocount);
   }
 };
 

@@ -68,25 +68,20 @@ struct ProbitOptions {
   /// Throws OptionError.
   void validate() const;
   void declare(SettingVisitor& visit) {
-    visit({.name = "covariance", .what = "factor:Q, 1 to 16 factors", .takes = "SHAPE"}, covariance);
-    visit({.name = "nodes",
-           .what = "nodes that stand for the factors, a multiple of 32 (0: by factors)",
-           .least = 0,
-           .most = 65536},
+    visit(Setting("covariance", "factor:Q, 1 to 16 factors").taking("SHAPE"), covariance);
+    visit(Setting("nodes", "nodes that stand for the factors, a multiple of 32 (0: by factors)")
+              .at_least(0)
+              .at_most(65536),
           nodes);
-    visit({.name = "pseudocount",
-           .what = "students who take a course, and as many who do not, spread over the nodes",
-           .least = 0},
-          pseudocount);
-    visit({.name = "slope-variance", .what = "prior variance of a course's slopes", .least = 0, .above_least = true},
-          slope_variance);
-    visit({.name = "slope-correlation",
-           .what = "prior correlation of a course's slopes between states, under 1",
-           .least = 0,
-           .most = 1},
+    visit(
+        Setting("pseudocount", "students who take a course, and as many who do not, spread over the nodes").at_least(0),
+        pseudocount);
+    visit(Setting("slope-variance", "prior variance of a course's slopes").above(0), slope_variance);
+    visit(Setting("slope-correlation", "prior correlation of a course's slopes between states, under 1")
+              .at_least(0)
+              .at_most(1),
           slope_correlation);
-    visit({.name = "calibrate", .what = "set each state's shares of courses to the true ones after training"},
-          calibrate);
+    visit(Setting("calibrate", "set each state's shares of courses to the true ones after training"), calibrate);
   }
 };
 

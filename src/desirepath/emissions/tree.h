@@ -49,8 +49,8 @@ struct TreeOptions {
   Id most_bits = 8000;
 
   void declare(SettingVisitor& visit) {
-    visit({.name = "tree", .what = "one dependency tree for all states (the paper's), or one a state"}, shape);
-    visit({.name = "pseudocount", .what = "students added to each of the four cells of two courses' table", .least = 0},
+    visit(Setting("tree", "one dependency tree for all states (the paper's), or one a state"), shape);
+    visit(Setting("pseudocount", "students added to each of the four cells of two courses' table").at_least(0),
           pseudocount);
   }
 };

@@ -17,11 +17,10 @@ struct EmOptions {
   double tolerance = 1e-7;
 
   void declare(SettingVisitor& visit) {
-    visit({.name = "iterations", .what = "at most", .least = 0, .group = "Training"}, max_iterations);
-    visit({.name = "tolerance",
-           .what = "stop when an iteration gains less, relative, per student (0: run all)",
-           .least = 0,
-           .group = "Training"},
+    visit(Setting("iterations", "at most").at_least(0).in("Training"), max_iterations);
+    visit(Setting("tolerance", "stop when an iteration gains less, relative, per student (0: run all)")
+              .at_least(0)
+              .in("Training"),
           tolerance);
   }
 };

@@ -31,37 +31,25 @@ struct ChainSettings {
   PolicyGradientOptions policy_gradient;
 
   void declare(SettingVisitor& visit) {
-    visit(
-        {.name = "states", .what = "hidden states; 'desirepath select' helps to choose", .least = 1, .group = "Model"},
-        states);
-    visit({.name = "state-pseudocount",
-           .what = "students added to each state and transition",
-           .least = 0,
-           .group = "Model"},
+    visit(Setting("states", "hidden states; 'desirepath select' helps to choose").at_least(1).in("Model"), states);
+    visit(Setting("state-pseudocount", "students added to each state and transition").at_least(0).in("Model"),
           state_pseudocount);
-    visit(
-        {.name = "weights", .what = "student attribute that weighs each student", .takes = "COLUMN", .group = "Model"},
-        weights);
-    visit({.name = "refine", .what = "after EM: on the probabilities of the enrollments", .group = "Model"}, refine);
+    visit(Setting("weights", "student attribute that weighs each student").taking("COLUMN").in("Model"), weights);
+    visit(Setting("refine", "after EM: on the probabilities of the enrollments").in("Model"), refine);
     policy_gradient.declare(visit);
-    visit({.name = "start",
-           .what = "or a file student,period,state[,weight] (states from 0), as 'states --csv' writes it",
-           .group = "Training"},
+    visit(Setting("start", "or a file student,period,state[,weight] (states from 0), as 'states --csv' writes it")
+              .in("Training"),
           start);
-    visit({.name = "restarts",
-           .what = "starts to try; the best is kept, all scores are told",
-           .least = 1,
-           .group = "Training"},
+    visit(Setting("restarts", "starts to try; the best is kept, all scores are told").at_least(1).in("Training"),
           restarts);
     em.declare(visit);
-    visit({.name = "validation",
-           .what = "a cohort, or a share of the students: the best iterate and restart by their likelihood",
-           .least = 0,
-           .most = 1,
-           .above_least = true,
-           .takes = "FILE|SHARE",
-           .group = "Training"},
-          validation);
+    visit(
+        Setting("validation", "a cohort, or a share of the students: the best iterate and restart by their likelihood")
+            .above(0)
+            .at_most(1)
+            .taking("FILE|SHARE")
+            .in("Training"),
+        validation);
   }
 };
 

@@ -16,9 +16,9 @@ std::string record_key(std::string name) {
   return name;
 }
 
-void append_new(std::vector<SettingInfo>& known, const SettingDeclaration& declaration) {
-  for (SettingInfo& info : list_settings(declaration)) {
-    if (std::ranges::find(known, info.name, &SettingInfo::name) == known.end()) known.push_back(std::move(info));
+void append_new(std::vector<Setting>& known, const SettingDeclaration& declaration) {
+  for (Setting& info : list_settings(declaration)) {
+    if (std::ranges::find(known, info.name, &Setting::name) == known.end()) known.push_back(std::move(info));
   }
 }
 
@@ -27,8 +27,8 @@ void append_new(std::vector<SettingInfo>& known, const SettingDeclaration& decla
 FitOptions::FitOptions(std::string_view choice, const Catalog& catalog)
     : choice_(catalog.choice(choice)), catalog_(&catalog) {}
 
-std::vector<SettingInfo> FitOptions::known() const {
-  std::vector<SettingInfo> known;
+std::vector<Setting> FitOptions::known() const {
+  std::vector<Setting> known;
   append_new(known, choice_.model->settings);
   if (choice_.emission != nullptr) append_new(known, choice_.emission->settings);
   return known;
@@ -57,9 +57,9 @@ FitOptions& FitOptions::unset(std::string_view name) {
 FitOptions FitOptions::with_emission(std::string_view family) const {
   FitOptions other = *this;
   other.choice_.emission = &catalog_->emission(family);
-  const std::vector<SettingInfo> known = other.known();
+  const std::vector<Setting> known = other.known();
   std::erase_if(other.values_, [&](const auto& entry) {
-    return std::ranges::find(known, entry.first, &SettingInfo::name) == known.end();
+    return std::ranges::find(known, entry.first, &Setting::name) == known.end();
   });
   return other;
 }
@@ -68,7 +68,7 @@ nlohmann::ordered_json FitOptions::describe() const {
   nlohmann::ordered_json json;
   json["model"] = choice_.model->name;
   if (choice_.emission != nullptr) json["emission"] = choice_.emission->name;
-  for (const SettingInfo& info : known()) {
+  for (const Setting& info : known()) {
     const auto given = values_.find(info.name);
     const SettingValue& value = given != values_.end() ? given->second : info.standard;
     if (!std::holds_alternative<std::monostate>(value)) json[record_key(info.name)] = setting_json(value);
@@ -82,7 +82,7 @@ FitOptions FitOptions::from_record(const nlohmann::ordered_json& record, const C
     std::string choice = record.at("model").get<std::string>();
     if (record.contains("emission")) choice += "+" + record.at("emission").get<std::string>();
     FitOptions options(choice, catalog);
-    for (const SettingInfo& info : options.known()) {
+    for (const Setting& info : options.known()) {
       const auto found = record.find(record_key(info.name));
       if (found != record.end()) options.set(info.name, setting_from_json(*found));
     }
@@ -98,11 +98,11 @@ FitOptions FitOptions::from_record(const nlohmann::ordered_json& record, const C
   }
 }
 
-std::vector<SettingInfo> all_fit_settings(const Catalog& catalog) {
-  std::vector<SettingInfo> all;
+std::vector<Setting> all_fit_settings(const Catalog& catalog) {
+  std::vector<Setting> all;
   const auto add = [&](const SettingDeclaration& declaration, const std::string& whose) {
-    for (SettingInfo& info : list_settings(declaration)) {
-      const auto found = std::ranges::find(all, info.name, &SettingInfo::name);
+    for (Setting& info : list_settings(declaration)) {
+      const auto found = std::ranges::find(all, info.name, &Setting::name);
       if (found == all.end()) {
         if (!whose.empty()) info.what = concat(whose, ": ", info.what);
         all.push_back(std::move(info));

@@ -36,7 +36,7 @@ class FitOptions {
     return settings_from<Settings>(values_);
   }
   /// The settings the model and the emission have; those of both once.
-  std::vector<SettingInfo> known() const;
+  std::vector<Setting> known() const;
 
   /// Everything that decides the result, every setting with its value, for the model file.
   nlohmann::ordered_json describe() const;
@@ -51,6 +51,6 @@ class FitOptions {
 };
 
 /// The settings of all models and emissions, those of one name together, each with what it means where.
-std::vector<SettingInfo> all_fit_settings(const Catalog& catalog);
+std::vector<Setting> all_fit_settings(const Catalog& catalog);
 
 }  // namespace desirepath::inline models

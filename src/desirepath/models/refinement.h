@@ -24,14 +24,9 @@ struct PolicyGradientOptions {
   double rate = 0.003;  // of Adam: standardised means and Cholesky entries
 
   void declare(SettingVisitor& visit) {
-    visit({.name = "reward", .what = "of the policy gradient (surrogate is the paper's)", .group = "Model"}, reward);
-    visit({.name = "refine-rounds", .what = "of the policy gradient, at most", .least = 1, .group = "Model"}, rounds);
-    visit({.name = "refine-rate",
-           .what = "of the policy gradient's steps",
-           .least = 0,
-           .above_least = true,
-           .group = "Model"},
-          rate);
+    visit(Setting("reward", "of the policy gradient (surrogate is the paper's)").in("Model"), reward);
+    visit(Setting("refine-rounds", "of the policy gradient, at most").at_least(1).in("Model"), rounds);
+    visit(Setting("refine-rate", "of the policy gradient's steps").above(0).in("Model"), rate);
   }
 };
 

@@ -50,7 +50,7 @@ namespace {
 struct StatesSettings {
   Id courses_shown = 8;
   void declare(SettingVisitor& visit) {
-    visit({.name = "courses-shown", .what = "courses listed for a state", .least = 0}, courses_shown);
+    visit(Setting("courses-shown", "courses listed for a state").at_least(0), courses_shown);
   }
 };
 

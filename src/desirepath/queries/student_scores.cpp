@@ -57,19 +57,18 @@ struct ScoreSettings {
   std::string weights;
 
   void declare(SettingVisitor& visit) {
-    visit({.name = "likelihood", .what = "mass, density or lower_bound (mass where the model has it)", .takes = "KIND"},
+    visit(Setting("likelihood", "mass, density or lower_bound (mass where the model has it)").taking("KIND"),
           likelihood);
-    visit({.name = "precision",
-           .what = "where a likelihood has no closed form: a quick approximation, or sampled around it with a standard "
-                   "error, ten times slower"},
+    visit(Setting("precision",
+                  "where a likelihood has no closed form: a quick approximation, or sampled around it with a standard "
+                  "error, ten times slower"),
           precision);
-    visit({.name = "leave-one-out",
-           .what = "each student by a model of all others: one EM step from the model towards the one trained without "
-                   "the student, not all the way. COHORT is the one the model was trained on; for the emission "
-                   "bernoulli (tree, gaussian and probit have none yet)"},
+    visit(Setting("leave-one-out",
+                  "each student by a model of all others: one EM step from the model towards the one trained without "
+                  "the student, not all the way. COHORT is the one the model was trained on; for the emission "
+                  "bernoulli (tree, gaussian and probit have none yet)"),
           leave_one_out);
-    visit({.name = "weights", .what = "student attribute that weighs each student in the mean", .takes = "COLUMN"},
-          weights);
+    visit(Setting("weights", "student attribute that weighs each student in the mean").taking("COLUMN"), weights);
   }
 };
 
