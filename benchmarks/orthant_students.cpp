@@ -14,7 +14,7 @@
 
 #include "desirepath/core/table.h"
 #include "desirepath/core/text.h"
-#include "desirepath/probability/factor_nodes.h"
+#include "desirepath/probability/factor_ep.h"
 #include "desirepath/probability/factor_sampler.h"
 #include "desirepath/probability/normal.h"
 
@@ -96,14 +96,6 @@ int main(int argc, char** argv) {
     const FactorSampler sampler(factors, {points, 8}, stream.child("points"));
     measure(concat("ep-centred sampling, 8 x ", points), reference_count,
             [&](std::size_t n) { return sampler.estimate({students[n]}, ep.solve({students[n]})).log_probability; });
-  }
-  for (const double spread : {1.0, 1.5}) {
-    for (const std::int64_t count : {512, 2048, 8192}) {
-      const FactorNodes nodes(factors, prior_nodes(factor_count, count, stream.child("nodes"), spread));
-      std::vector<double> work(static_cast<std::size_t>(count));
-      measure(concat("shared nodes, ", count, ", spread ", spread), student_count,
-              [&](std::size_t n) { return nodes.log_probability({students[n]}, work); });
-    }
   }
   double taken = 0;
   for (const std::vector<Id>& one : students)

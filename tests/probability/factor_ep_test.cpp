@@ -89,31 +89,6 @@ TEST(FactorEp, AStudentDoesNotDependOnThoseBefore) {
   const std::vector<Id> other = {0, 3, 20}, unknown = {5, 6};
   used.solve({other, unknown});
   EXPECT_EQ(corrected(used, {problem.taken}), corrected(fresh, {problem.taken}));
-  EXPECT_EQ(used.gradient().thresholds, fresh.gradient().thresholds);
-}
-
-TEST(FactorEp, GradientIsThatOfItsLogProbability) {
-  const test::RandomFactorProblem problem(11, 2, 0.9, 21);
-  const ThresholdedFactors factors = problem.factors();
-  const std::vector<Id> unknown = {2};
-  std::vector<Id> taken = problem.taken;
-  std::erase(taken, 2);
-  FactorEp ep(factors, 1e-11);
-  ep.solve({taken, unknown});
-  const FactorGradient gradient = ep.gradient();
-  const auto at = [&](const Vector& thresholds, const RowMatrix& slopes) {
-    const ThresholdedFactors moved(thresholds, slopes);
-    FactorEp moved_ep(moved, 1e-11);
-    return moved_ep.solve({taken, unknown}).log_probability;
-  };
-  const Vector by_threshold = test::finite_differences(
-      [&](const Vector& thresholds) { return at(thresholds, factors.slopes()); }, factors.thresholds());
-  EXPECT_LT((by_threshold - gradient.thresholds).cwiseAbs().maxCoeff(), 1e-6);
-  const Vector flat = Eigen::Map<const Vector>(factors.slopes().data(), factors.slopes().size());
-  const Vector by_slope = test::finite_differences(
-      [&](const Vector& values) { return at(factors.thresholds(), Eigen::Map<const RowMatrix>(values.data(), 11, 2)); },
-      flat);
-  EXPECT_LT((by_slope - Eigen::Map<const Vector>(gradient.slopes.data(), 22)).cwiseAbs().maxCoeff(), 1e-6);
 }
 
 TEST(FactorEp, SurvivesExtremes) {

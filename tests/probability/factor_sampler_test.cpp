@@ -103,36 +103,6 @@ TEST(FactorSampler, ThreadsAndWaysOfAskingDoNotChangeABit) {
   }
 }
 
-TEST(FactorSampler, GradientIsThatOfTheProbability) {
-  const test::RandomFactorProblem problem(7, 2, 0.9, 31);
-  const ThresholdedFactors factors = problem.factors();
-  const std::vector<Id> unknown = {4};
-  std::vector<Id> taken = problem.taken;
-  std::erase(taken, 4);
-  FactorEp ep(factors);
-  const FactorSampler sampler(factors, {8192, 8}, RandomStream(3));
-  const FactorSample sample = sampler.sample({taken, unknown}, ep.solve({taken, unknown}));
-  FactorGradient gradient{Vector::Zero(7), RowMatrix::Zero(7, 2)};
-  add_gradient(factors, {taken, unknown}, sample, 2, gradient);
-  const Vector by_threshold = test::finite_differences(
-      [&](const Vector& thresholds) {
-        return test::quadrature_log_probability({thresholds, factors.slopes()}, {taken, unknown}, 0.15);
-      },
-      factors.thresholds());
-  EXPECT_LT((2 * by_threshold - gradient.thresholds).cwiseAbs().maxCoeff(), 2e-4);
-  const Vector by_slope = test::finite_differences(
-      [&](const Vector& values) {
-        const RowMatrix slopes = Eigen::Map<const RowMatrix>(values.data(), 7, 2);
-        return test::quadrature_log_probability({factors.thresholds(), slopes}, {taken, unknown}, 0.15);
-      },
-      Eigen::Map<const Vector>(factors.slopes().data(), 14));
-  EXPECT_LT((2 * by_slope - Eigen::Map<const Vector>(gradient.slopes.data(), 14)).cwiseAbs().maxCoeff(), 5e-4);
-
-  // Expectation propagation has nearly the same gradient.
-  const FactorGradient by_ep = ep.gradient();
-  EXPECT_LT((by_threshold - by_ep.thresholds).norm(), 0.02 * by_threshold.norm());
-}
-
 TEST(FactorSampler, RefusesNoPoints) {
   const ThresholdedFactors factors(Vector::Zero(2), RowMatrix::Zero(2, 1));
   EXPECT_THROW(FactorSampler(factors, {0, 8}, RandomStream(1)), OptionError);

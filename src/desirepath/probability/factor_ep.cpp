@@ -478,46 +478,4 @@ double FactorEp::correction_by_pairs() const {
   return total;
 }
 
-void FactorEp::add_gradient(double weight, FactorGradient& gradient) const {
-  // The sites may be held fixed: at the fixed point the log-probability is stationary in them.
-  const Index count = factors_.factor_count();
-  Projection<0> f(factors_, posterior_);
-  Matrix whitening = posterior_.precision_factor;
-  std::vector<Pack> projected(static_cast<std::size_t>(count));  // V b
-  for (Index j = 0; j < factors_.padded_count(); j += pack_width) {
-    f.at(j);
-    for (Index k = count - 1; k >= 0; --k) {
-      Pack rest = f.whitened[k];
-      for (Index l = k + 1; l < count; ++l)
-        rest -= whitening(l, k) * projected[static_cast<std::size_t>(l)];
-      projected[static_cast<std::size_t>(k)] = rest / whitening(k, k);
-    }
-    const Pack sign = load(sign_.data() + j);
-    const Pack precision = load(site_precision_.data() + j);
-    const Pack shift = load(site_shift_.data() + j);
-    const Pack threshold = load(factors_.padded_thresholds() + j);
-    const Cavity cavity = cavity_of(threshold, sign, f.variance, f.mean, precision, shift);
-    const Pack slope = sign * inverse_mills_ratio(normal_parts(cavity.argument)) * cavity.root;
-    const Pack kept = 1.0 - precision * f.variance;
-    // d log Phi(u) / d b: along the cavity mean, and across through the cavity variance.
-    const Pack across = (precision * f.mean - shift - (threshold + cavity.mean) * cavity.root * cavity.root) / kept;
-    const Index lanes = std::min<Index>(pack_width, factors_.course_count() - j);
-    for (Index lane = 0; lane < lanes; ++lane) {
-      if (sign[lane] == 0) continue;
-      gradient.thresholds[j + lane] += weight * slope[lane];
-      for (Index k = 0; k < count; ++k) {
-        const double direction = posterior_.mean[k] + across[lane] * projected[static_cast<std::size_t>(k)][lane];
-        gradient.slopes(j + lane, k) += weight * slope[lane] * direction;
-      }
-    }
-  }
-}
-
-FactorGradient FactorEp::gradient() const {
-  FactorGradient gradient{Vector::Zero(factors_.course_count()),
-                          RowMatrix::Zero(factors_.course_count(), factors_.factor_count())};
-  add_gradient(1, gradient);
-  return gradient;
-}
-
 }  // namespace desirepath::inline probability

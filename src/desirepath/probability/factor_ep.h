@@ -44,10 +44,6 @@ class FactorEp {
   /// while there are few factors.
   double correction() const;
 
-  /// Adds weight times the gradient of the log-probability (without correction) last solved.
-  void add_gradient(double weight, FactorGradient& gradient) const;
-  FactorGradient gradient() const;
-
  private:
   struct Moments;  // of the sites: what they sum to
 

@@ -327,39 +327,4 @@ FactorSample FactorSampler::sample(const KnownSigns& signs, const FactorPosterio
   return sample;
 }
 
-void add_gradient(const ThresholdedFactors& factors, const KnownSigns& signs, const FactorSample& sample, double weight,
-                  FactorGradient& gradient) {
-  const Index count = factors.factor_count();
-  const Index points = sample.points.rows();
-  // Points in whole packs, the last filled up with weights of zero.
-  const Index padded = (points + pack_width - 1) / pack_width * pack_width;
-  Matrix z = Matrix::Zero(padded, count);
-  z.topRows(points) = sample.points;
-  Vector weights = Vector::Zero(padded);
-  for (Index p = 0; p < points; ++p)
-    weights[p] = weight * std::exp(sample.log_weights[p]);
-  Vector sign = Vector::Constant(factors.course_count(), -1);
-  for (const Id course : signs.taken)
-    sign[course] = 1;
-  for (const Id course : signs.unknown)
-    sign[course] = 0;
-  std::vector<Pack> sums(static_cast<std::size_t>(count) + 1);
-  for (Index j = 0; j < factors.course_count(); ++j) {
-    if (sign[j] == 0) continue;
-    std::fill(sums.begin(), sums.end(), broadcast(0));
-    for (Index p = 0; p < padded; p += pack_width) {
-      Pack argument = broadcast(factors.thresholds()[j]);
-      for (Index k = 0; k < count; ++k)
-        argument += factors.slopes()(j, k) * load(z.col(k).data() + p);
-      const Pack slope = load(weights.data() + p) * inverse_mills_ratio(normal_parts(sign[j] * argument));
-      sums[0] += slope;
-      for (Index k = 0; k < count; ++k)
-        sums[static_cast<std::size_t>(k) + 1] += slope * load(z.col(k).data() + p);
-    }
-    gradient.thresholds[j] += sign[j] * sum(sums[0]);
-    for (Index k = 0; k < count; ++k)
-      gradient.slopes(j, k) += sign[j] * sum(sums[static_cast<std::size_t>(k) + 1]);
-  }
-}
-
 }  // namespace desirepath::inline probability

@@ -61,9 +61,4 @@ class FactorSampler {
   std::vector<QuasiRandomPoints> scrambles_;
 };
 
-/// The gradient of the log-probability by Fisher's identity: the mean over the sample of the gradient given the
-/// factors, d/da_j = E[s_j r(s_j eta_j)], d/db_j = E[s_j r(s_j eta_j) z]. Adds weight times it.
-void add_gradient(const ThresholdedFactors& factors, const KnownSigns& signs, const FactorSample& sample, double weight,
-                  FactorGradient& gradient);
-
 }  // namespace desirepath::inline probability

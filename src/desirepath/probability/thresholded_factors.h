@@ -46,10 +46,4 @@ struct KnownSigns {
 /// Throws InputError unless both lists are in range, without repeats and without a course in common.
 void check_signs(const KnownSigns& signs, Index course_count);
 
-/// d log P / d a_j and d log P / d b_j.
-struct FactorGradient {
-  Vector thresholds;
-  RowMatrix slopes;  // courses by factors
-};
-
 }  // namespace desirepath::inline probability
