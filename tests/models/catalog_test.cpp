@@ -63,9 +63,9 @@ class CoinEmission : public Emission {
     void marginals(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out) const override {
       for (std::size_t i = 0; i < asked.size(); ++i) {
         for (Id k = 0; k < coin_.state_count(); ++k)
-          out(k, static_cast<Index>(i)) = unknown_.contains(asked[i])                        ? coin_.heads(k)
+          out(k, static_cast<Index>(i)) = unknown_.contains(asked[i])                   ? coin_.heads(k)
                                           : std::ranges::binary_search(taken, asked[i]) ? 1
-                                                                                             : 0;
+                                                                                        : 0;
       }
     }
     void complete(std::span<const Id> taken, Id state, RandomStream& stream, std::vector<Id>& result) const override {
@@ -132,22 +132,21 @@ EmissionFamily coin_family() {
           }};
 }
 
-const test::EmissionTruth coin_truth = {
-    "coin", "",
-    [](const StepShape& shape, Id states, RandomStream& stream) {
-      RowMatrix heads(1, states);
-      for (double& p : heads.reshaped())
-        p = 0.1 + 0.8 * stream.uniform();
-      return std::make_unique<CoinEmission>(heads, shape.bits());
-    },
-    [](const Emission& emission, const std::vector<bool>& bits, Id state) {
-      double probability = 1;
-      for (const bool bit : bits) {
-        const double p = dynamic_cast<const CoinEmission&>(emission).heads(state);
-        probability *= bit ? p : 1 - p;
-      }
-      return probability;
-    }};
+const test::EmissionTruth coin_truth = {"coin", "",
+                                        [](const StepShape& shape, Id states, RandomStream& stream) {
+                                          RowMatrix heads(1, states);
+                                          for (double& p : heads.reshaped())
+                                            p = 0.1 + 0.8 * stream.uniform();
+                                          return std::make_unique<CoinEmission>(heads, shape.bits());
+                                        },
+                                        [](const Emission& emission, const std::vector<bool>& bits, Id state) {
+                                          double probability = 1;
+                                          for (const bool bit : bits) {
+                                            const double p = dynamic_cast<const CoinEmission&>(emission).heads(state);
+                                            probability *= bit ? p : 1 - p;
+                                          }
+                                          return probability;
+                                        }};
 
 Catalog with_coin() {
   Catalog catalog = standard_catalog();

@@ -415,6 +415,44 @@ TEST(Fit, FindsSimulatedParametersAgain) {
   EXPECT_LT((test::chain_of(fit).transition(0) - truth.transition(0)).cwiseAbs().maxCoeff(), 0.08);
 }
 
+TEST(Fit, LoadingsAreDrawnFromTheRestartsOwnStream) {
+  const Cohort cohort = test::random_cohort({.students = 50, .courses = 6, .periods = 1}, RandomStream(71));
+  RowPool pool = collect_rows(EvidenceBatch::of(cohort), std::vector<PeriodRange>{{0, 1}});
+  pool.rows.set_weights(std::vector<double>(static_cast<std::size_t>(pool.rows.row_count()), 1));
+  const RowMatrix all = RowMatrix::Ones(pool.rows.row_count(), 1);
+  for (const char* family : {"gaussian", "probit"}) {
+    const auto learner =
+        standard_catalog().emission(family).learner({{"covariance", std::string("factor:2")}}, StepShape{1, 6});
+    const auto bytes = [&](std::uint64_t restart) {
+      ArchiveWriter archive("model");
+      learner->start(pool.rows, all, RandomStream(1).child(restart), Compute(1))->save(archive, "e");
+      return archive.bytes();
+    };
+    EXPECT_EQ(bytes(0), bytes(0)) << family;
+    EXPECT_NE(bytes(0), bytes(1)) << family;
+  }
+}
+
+TEST(Fit, AScoreDoesNotDependOnItsCompany) {
+  const Cohort cohort = test::random_cohort({.students = 300, .courses = 6, .periods = 2}, RandomStream(72));
+  std::vector<std::int64_t> many(12'000), few = {3, 4};
+  for (std::size_t i = 0; i < many.size(); ++i)
+    many[i] = static_cast<std::int64_t>(i % 300);
+  for (const char* choice : {"gmm", "cmm+probit", "nb"}) {
+    const FitResult fit = test::fit(cohort, options_for(choice, 2));
+    for (const Precision precision : {Precision::quick, Precision::sampled}) {
+      const auto scores = [&](const std::vector<std::int64_t>& students) {
+        return fit.model
+            ->log_likelihood(EvidenceBatch::of(cohort.select(students)), LikelihoodKind::mass, Compute(2), precision)
+            .value;
+      };
+      const RowMatrix crowd = scores(many), alone = scores(few);
+      EXPECT_EQ(crowd(3, 0), alone(0, 0)) << choice;
+      EXPECT_EQ(crowd(4, 0), alone(1, 0)) << choice;
+    }
+  }
+}
+
 TEST(Fit, ValidationPicksTheIterate) {
   const Cohort cohort =
       test::random_cohort({.students = 120, .courses = 12, .periods = 2, .unknown = 0}, RandomStream(51));

@@ -180,7 +180,10 @@ std::vector<double> textbook_trace(const Cohort& cohort, const RowMatrix& labels
   std::vector<Matrix> transitions;
   std::vector<std::unique_ptr<TextbookFamily>> families;  // by pool
   for (std::size_t p = 0; p < layout.pools.size(); ++p)
-    families.push_back(options.family == "gaussian" ? gaussian_family(options) : discrete_family(options));
+    families.push_back(
+        options.family == "gaussian"
+            ? gaussian_family(options, RandomStream(1).child("restart").child(0).child("emissions").child(p))
+            : discrete_family(options));
   const auto maximize = [&] {
     initial = (first.array() + b) / (first.sum() + states * b);
     transitions.clear();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "desirepath/core/random_stream.h"
 #include "desirepath/models/chain_evidence.h"
 #include "desirepath/transcripts/cohort.h"
 
@@ -39,7 +40,8 @@ struct TextbookOptions {
 };
 
 std::unique_ptr<TextbookFamily> discrete_family(const TextbookOptions& options);
-std::unique_ptr<TextbookFamily> gaussian_family(const TextbookOptions& options);
+/// stream: what the first loadings are drawn from.
+std::unique_ptr<TextbookFamily> gaussian_family(const TextbookOptions& options, const RandomStream& stream);
 
 /// labels: (student, step) by states, given even where nothing is known: they count for the chain. Gives the
 /// log-likelihood after each M step, the one from the labels first.

@@ -22,7 +22,7 @@ std::vector<Index> places(const Eigen::RowVectorXd& known, bool wanted) {
 
 class GaussianFamily : public TextbookFamily {
  public:
-  explicit GaussianFamily(const TextbookOptions& options) : options_(options) {
+  GaussianFamily(const TextbookOptions& options, const RandomStream& stream) : options_(options), stream_(stream) {
     if (options.covariance.starts_with("factor:")) factors_ = std::stoi(options.covariance.substr(7));
   }
 
@@ -138,7 +138,7 @@ class GaussianFamily : public TextbookFamily {
     const bool starts = mean_.empty();
     if (starts) {
       for (Id k = 0; k < options_.states; ++k) {
-        RandomStream draws = RandomStream(0).child("loading").child(static_cast<std::uint64_t>(k));
+        RandomStream draws = stream_.child("loading").child(static_cast<std::uint64_t>(k));
         Matrix loading(bits, factors_);
         for (Index j = 0; j < bits; ++j) {
           for (Index q = 0; q < factors_; ++q)
@@ -192,13 +192,14 @@ class GaussianFamily : public TextbookFamily {
   Index factors_ = 0;
   Vector pooled_;
   std::vector<Vector> mean_, noise_;
+  RandomStream stream_;
   std::vector<Matrix> covariance_, loading_;
 };
 
 }  // namespace
 
-std::unique_ptr<TextbookFamily> gaussian_family(const TextbookOptions& options) {
-  return std::make_unique<GaussianFamily>(options);
+std::unique_ptr<TextbookFamily> gaussian_family(const TextbookOptions& options, const RandomStream& stream) {
+  return std::make_unique<GaussianFamily>(options, stream);
 }
 
 }  // namespace desirepath::test

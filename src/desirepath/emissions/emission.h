@@ -108,7 +108,13 @@ class EmissionLearner {
  public:
   virtual ~EmissionLearner() = default;
   virtual std::string_view family() const = 0;
-  /// The M step: responsibilities are rows by states (weighted, summed over equal rows). previous is null at the start.
+  /// The M step EM starts from; whatever is drawn comes from the restart's own stream.
+  virtual std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities, const RandomStream&,
+                                          const Compute& compute) const {
+    return maximize(rows, responsibilities, nullptr, compute);
+  }
+  /// The M step: responsibilities are rows by states (weighted, summed over equal rows). previous is null only where
+  /// needs_previous() allows it.
   virtual std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities,
                                              const Emission* previous, const Compute& compute) const = 0;
   /// Another emission worth trying beside maximize()'s; taken only if the objective is higher there. Null: none.

@@ -109,6 +109,8 @@ class GaussianLearner : public EmissionLearner {
     options_.validate();
   }
   std::string_view family() const override { return GaussianEmission::family_name; }
+  std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities, const RandomStream& stream,
+                                  const Compute& compute) const override;
   std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
                                      const Compute& compute) const override;
   std::unique_ptr<Emission> finish(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
@@ -130,8 +132,9 @@ class GaussianLearner : public EmissionLearner {
   GaussianParameters maximize_dense(const StepRows& rows, const RowMatrix& responsibilities,
                                     const GaussianEmission* previous, const Vector& pooled,
                                     const Compute& compute) const;
+  /// `parameters`: where the step begins; without means at the start.
   GaussianParameters maximize_factors(const StepRows& rows, const RowMatrix& responsibilities,
-                                      const GaussianEmission* previous, const Vector& pooled,
+                                      GaussianParameters parameters, const Vector& pooled,
                                       const Compute& compute) const;
   GaussianOptions options_;
   CovarianceChoice covariance_;

@@ -191,15 +191,45 @@ double GaussianLearner::prior_students(Id bits) const {
   return covariance_.is_dense() ? static_cast<double>(bits) : 2;
 }
 
+namespace {
+
+std::unique_ptr<Emission> uncalibrated(GaussianParameters parameters) {
+  parameters.standard_mean = parameters.mean.array() / parameters.variances().array().sqrt();
+  return std::make_unique<GaussianEmission>(std::move(parameters));
+}
+
+}  // namespace
+
+std::unique_ptr<Emission> GaussianLearner::start(const StepRows& rows, const RowMatrix& responsibilities,
+                                                 const RandomStream& stream, const Compute& compute) const {
+  if (covariance_.is_dense()) return maximize(rows, responsibilities, nullptr, compute);
+  // Loadings at random, a third of each variance; the first steps turn them like a power iteration.
+  const Index bits = rows.bit_count(), states = responsibilities.cols();
+  const Index factors = std::min<Index>(covariance_.factors, bits);
+  const Vector pooled = pooled_variance(rows);
+  GaussianParameters parameters;
+  parameters.noise = pooled.replicate(1, states);
+  for (Index k = 0; k < states; ++k) {
+    RandomStream draws = stream.child("loading").child(static_cast<std::uint64_t>(k));
+    RowMatrix loading(bits, factors);
+    for (Index j = 0; j < bits; ++j) {
+      for (Index q = 0; q < factors; ++q)
+        loading(j, q) = std::sqrt(pooled[j] / (3.0 * static_cast<double>(factors))) * draws.normal();
+    }
+    parameters.loading.push_back(std::move(loading));
+  }
+  return uncalibrated(maximize_factors(rows, responsibilities, std::move(parameters), pooled, compute));
+}
+
 std::unique_ptr<Emission> GaussianLearner::maximize(const StepRows& rows, const RowMatrix& responsibilities,
                                                     const Emission* previous, const Compute& compute) const {
   const auto* before = dynamic_cast<const GaussianEmission*>(previous);
+  // A diagonal covariance draws nothing.
+  if (before == nullptr && !covariance_.is_dense()) return start(rows, responsibilities, RandomStream(0), compute);
   const Vector pooled = pooled_variance(rows);
-  GaussianParameters parameters = covariance_.is_dense()
-                                      ? maximize_dense(rows, responsibilities, before, pooled, compute)
-                                      : maximize_factors(rows, responsibilities, before, pooled, compute);
-  parameters.standard_mean = parameters.mean.array() / parameters.variances().array().sqrt();
-  return std::make_unique<GaussianEmission>(std::move(parameters));
+  return uncalibrated(covariance_.is_dense()
+                          ? maximize_dense(rows, responsibilities, before, pooled, compute)
+                          : maximize_factors(rows, responsibilities, before->parameters(), pooled, compute));
 }
 
 GaussianParameters GaussianLearner::maximize_dense(const StepRows& rows, const RowMatrix& responsibilities,
@@ -313,29 +343,12 @@ void step_factors(GaussianParameters& parameters, Index state, const StepRows& r
 }  // namespace
 
 GaussianParameters GaussianLearner::maximize_factors(const StepRows& rows, const RowMatrix& responsibilities,
-                                                     const GaussianEmission* previous, const Vector& pooled,
+                                                     GaussianParameters parameters, const Vector& pooled,
                                                      const Compute& compute) const {
   const Index bits = rows.bit_count(), states = responsibilities.cols();
-  const Index factors = std::min<Index>(covariance_.factors, bits);
   const double prior = prior_students(rows.bit_count());
-  GaussianParameters parameters;
-  if (previous != nullptr) {
-    parameters = previous->parameters();
-  } else {
-    // Loadings at random, a third of each variance; the first steps turn them like a power iteration.
-    const RandomStream stream = RandomStream(0).child("loading");
-    parameters.noise = pooled.replicate(1, states);
-    for (Index k = 0; k < states; ++k) {
-      RandomStream draws = stream.child(static_cast<std::uint64_t>(k));
-      RowMatrix loading(bits, factors);
-      for (Index j = 0; j < bits; ++j) {
-        for (Index q = 0; q < factors; ++q)
-          loading(j, q) = std::sqrt(pooled[j] / (3.0 * static_cast<double>(factors))) * draws.normal();
-      }
-      parameters.loading.push_back(std::move(loading));
-    }
-  }
-  if (previous == nullptr || rows.all_known()) {
+  const bool first = parameters.mean.size() == 0;
+  if (first || rows.all_known()) {
     // With nothing missing the mean is the sample's, whatever the factors.
     const BitCounts counts = count_bits(rows, responsibilities, compute);
     const Vector taken = counts.taken.rowwise().sum(), known = counts.known.rowwise().sum();
@@ -348,7 +361,7 @@ GaussianParameters GaussianLearner::maximize_factors(const StepRows& rows, const
       }
     }
   }
-  const int steps = previous == nullptr && factors > 0 ? first_factor_steps : 1;
+  const int steps = first && parameters.loading.front().cols() > 0 ? first_factor_steps : 1;
   for (int step = 0; step < steps; ++step) {
     for (Index k = 0; k < states; ++k)
       step_factors(parameters, k, rows, responsibilities, pooled, prior, options_.ridge, compute);

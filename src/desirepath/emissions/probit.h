@@ -89,7 +89,9 @@ class ProbitLearner : public EmissionLearner {
  public:
   explicit ProbitLearner(const ProbitOptions& options);
   std::string_view family() const override { return ProbitEmission::family_name; }
-  /// Without a previous emission a start from tetrachoric correlations, else one step of EM.
+  /// From tetrachoric correlations.
+  std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities, const RandomStream& stream,
+                                  const Compute& compute) const override;
   std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
                                      const Compute& compute) const override;
   /// The intercepts with which every state's marginals are its smoothed shares; beyond most_node_factors also the
@@ -105,8 +107,6 @@ class ProbitLearner : public EmissionLearner {
 
  private:
   Id factors_of(Id bits) const { return std::min(options_.factors(), bits); }
-  std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities,
-                                  const Compute& compute) const;
   /// slope_sum: of all other states, bits by factors.
   NodeTable improve(const StepRows& rows, const Vector& weights, const NodeTable& previous, const RowMatrix& slope_sum,
                     Id states, const Compute& compute) const;

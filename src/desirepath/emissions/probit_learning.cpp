@@ -254,7 +254,7 @@ NodeTable ProbitLearner::improve(const StepRows& rows, const Vector& weights, co
 }
 
 std::unique_ptr<Emission> ProbitLearner::start(const StepRows& rows, const RowMatrix& responsibilities,
-                                               const Compute& compute) const {
+                                               const RandomStream& stream, const Compute& compute) const {
   // One set of slopes for all states, from what courses have to do with each other inside them.
   const RowMatrix shares = smoothed_shares(rows, responsibilities, options_.pseudocount, compute);
   Vector state_weights = responsibilities.colwise().sum().transpose();
@@ -265,9 +265,9 @@ std::unique_ptr<Emission> ProbitLearner::start(const StepRows& rows, const RowMa
   const FactorFit fit = fit_factors(tetrachoric_matrix(rows, responsibilities, shares, overall, bits, compute),
                                     nodes.points.cols(), start_explained);
   RowMatrix slopes(rows.bit_count(), nodes.points.cols());
-  RandomStream stream = RandomStream(1).child("probit start");
+  RandomStream draws = stream.child("slopes");
   for (Index i = 0; i < slopes.size(); ++i)
-    slopes.data()[i] = start_noise * stream.normal();
+    slopes.data()[i] = start_noise * draws.normal();
   for (std::size_t i = 0; i < bits.size(); ++i) {
     const auto at = static_cast<Index>(i);
     slopes.row(bits[i]) += fit.covariance.loadings.row(at) / std::sqrt(fit.covariance.noise[at]);
@@ -280,7 +280,6 @@ std::unique_ptr<Emission> ProbitLearner::start(const StepRows& rows, const RowMa
 
 std::unique_ptr<Emission> ProbitLearner::maximize(const StepRows& rows, const RowMatrix& responsibilities,
                                                   const Emission* previous, const Compute& compute) const {
-  if (previous == nullptr) return start(rows, responsibilities, compute);
   // State by state; each leans on the newest slopes of the others.
   const std::vector<NodeTable>& before = as_probit(*previous).states();
   RowMatrix slope_sum = before.front().slopes();

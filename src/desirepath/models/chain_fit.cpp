@@ -302,7 +302,7 @@ class ChainFit : public Training {
     if (context_.warm != nullptr)
       problem.start_from_parameters(warm_parameters());
     else if (!context_.labels.empty())
-      problem.start_from_labels(labels_from_rows(context_, *train_, layout_, settings_.states));
+      problem.start_from_labels(labels_from_rows(context_, *train_, layout_, settings_.states), stream);
     else if (settings_.start == StartKind::kmeans)
       problem.start_from_kmeans(stream);
     else

@@ -7,7 +7,7 @@
 
 namespace desirepath::inline models {
 
-void ChainProblem::start_from_labels(const SoftLabels& labels) {
+void ChainProblem::start_from_labels(const SoftLabels& labels, const RandomStream& stream) {
   const StepLayout& layout = *evidence_.layout;
   const Index states = task_.states, all_states = states + (has_left_ ? 1 : 0);
   const Id steps = layout.step_count();
@@ -45,7 +45,11 @@ void ChainProblem::start_from_labels(const SoftLabels& labels) {
     }
   }
   aggregate_rows(gamma);
-  begin_from_responsibilities();
+  parameters_ = {};
+  take_prior(prior_from(responsibilities_));
+  for (std::size_t p = 0; p < evidence_.pools.size(); ++p)
+    parameters_.emissions.push_back(learner_.start(evidence_.pools[p].rows, responsibilities_.rows[p],
+                                                   stream.child("emissions").child(p), compute_));
 }
 
 void ChainProblem::start_from_kmeans(RandomStream stream) {
@@ -69,7 +73,7 @@ void ChainProblem::start_from_kmeans(RandomStream stream) {
       }
     }
   }
-  start_from_labels(labels);
+  start_from_labels(labels, stream);
 }
 
 void ChainProblem::start_at_random(RandomStream stream) {
@@ -88,15 +92,11 @@ void ChainProblem::start_at_random(RandomStream stream) {
       labels.labelled[static_cast<std::size_t>(s * steps + t)] = evidence_.row(s, t) >= 0 ? 1 : 0;
     }
   }
-  start_from_labels(labels);
+  start_from_labels(labels, stream);
 }
 
 void ChainProblem::start_from_responsibilities(ChainResponsibilities responsibilities) {
   responsibilities_ = std::move(responsibilities);
-  begin_from_responsibilities();
-}
-
-void ChainProblem::begin_from_responsibilities() {
   parameters_ = {};
   take_prior(prior_from(responsibilities_));
   maximize_emissions(nullptr);

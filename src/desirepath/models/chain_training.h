@@ -48,8 +48,8 @@ class ChainProblem : public EmProblem {
   /// Task, evidence and learner must outlive the problem.
   ChainProblem(const ChainTask& task, ChainEvidence& evidence, const EmissionLearner& learner, const Compute& compute);
 
-  /// Parameters by one M step from labels.
-  void start_from_labels(const SoftLabels& labels);
+  /// Parameters by one M step from labels; the stream is for what an emission draws in its first.
+  void start_from_labels(const SoftLabels& labels, const RandomStream& stream);
   void start_from_kmeans(RandomStream stream);
   void start_at_random(RandomStream stream);
   void start_from_parameters(ChainParameters parameters) { parameters_ = std::move(parameters); }
@@ -103,8 +103,6 @@ class ChainProblem : public EmProblem {
   }
 
  private:
-  /// An M step from responsibilities_ alone.
-  void begin_from_responsibilities();
   void take_prior(ChainParameters prior);
   void maximize_emissions(const ChainParameters* previous);
   void aggregate_rows(const std::vector<RowMatrix>& gamma);
