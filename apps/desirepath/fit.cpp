@@ -1,4 +1,3 @@
-#include <cmath>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -11,41 +10,6 @@
 #include "desirepath/core/text.h"
 
 namespace desirepath::app {
-
-namespace {
-
-void print_fit(const FitResult& fit, std::ostream& out) {
-  const double per_student = fit.log_likelihood / fit.student_weight;
-  out << fit.model->name() << " with " << counted(fit.states, "state", "states") << ", "
-      << counted(fit.model->parameter_count(), "parameter", "parameters") << ", "
-      << counted(fit.students, "student", "students") << '\n'
-      << "log-likelihood (" << name_of(fit.kind) << ") " << fixed(fit.log_likelihood, 2) << ", "
-      << fixed(per_student, 4) << " per student; " << (fit.converged ? "converged" : "not converged") << " after "
-      << counted(fit.iterations, "iteration", "iterations") << ", " << as_duration(fit.seconds) << '\n';
-  if (fit.restarts.size() > 1) {
-    Table table({{"restart"}, {"log_likelihood", 2}, {"iterations"}, {"converged"}});
-    for (const RestartResult& restart : fit.restarts) {
-      table.add_row({std::int64_t{restart.number + 1}, restart.log_likelihood, std::int64_t{restart.iterations},
-                     std::string(restart.converged ? "yes" : "no")});
-    }
-    out << '\n';
-    table.print_text(out);
-  }
-}
-
-void print_estimate(const FitEstimate& estimate, const Console& console) {
-  if (console.json) {
-    console.print_json("fit-estimate", {{"bytes", std::llround(estimate.bytes)},
-                                        {"seconds_per_iteration", estimate.seconds_per_iteration},
-                                        {"distinct_rows", estimate.distinct_rows}});
-    return;
-  }
-  std::cout << "memory about " << as_bytes_text(estimate.bytes) << "; an iteration roughly "
-            << as_duration(estimate.seconds_per_iteration) << " (" << with_separators(estimate.distinct_rows)
-            << " distinct rows)\n";
-}
-
-}  // namespace
 
 void add_fit(Program& program) {
   Verb& verb =
@@ -78,7 +42,11 @@ void add_fit(Program& program) {
     const TrainingTask task{cohort, fit_options, context};
     const std::unique_ptr<Training> prepared = prepare_training(task);
     const FitEstimate estimate = prepared->estimate();
-    if (options->dry_run) return print_estimate(estimate, console);
+    if (options->dry_run && console.json) return console.print_json("fit-estimate", estimate.to_json());
+    if (options->dry_run) {
+      std::cout << estimate.text() << '\n';
+      return;
+    }
     console.say(concat("training needs about ", as_bytes_text(estimate.bytes), " of memory"));
     const FitResult fit = prepared->run();
     console.end_progress();
@@ -90,7 +58,7 @@ void add_fit(Program& program) {
     if (console.json) {
       console.print_json("fit", fit.to_json());
     } else if (!console.quiet) {
-      print_fit(fit, std::cerr);
+      fit.print(std::cerr);
       console.say(concat("wrote ", options->out));
     }
     if (options->require_convergence && !fit.converged) {

@@ -1,31 +1,12 @@
-#include <chrono>
-#include <cmath>
-#include <iostream>
-
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "program.h"
 
 #include "desirepath/compute/executor.h"
 #include "desirepath/core/error.h"
-#include "desirepath/core/text.h"
-#include "desirepath/probability/orthant_problem_json.h"
+#include "desirepath/probability/orthant_answer.h"
 
 namespace desirepath::app {
-
-namespace {
-
-/// Empty where the number is not finite: neither JSON nor CSV has infinities.
-Cell finite_cell(std::optional<double> value) {
-  return value && std::isfinite(*value) ? Cell(*value) : Cell();
-}
-
-nlohmann::ordered_json finite_json(std::optional<double> value) {
-  return value && std::isfinite(*value) ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
-}
-
-}  // namespace
 
 void add_orthant(Program& program) {
   Verb& verb = program.add({"orthant",
@@ -55,47 +36,8 @@ void add_orthant(Program& program) {
     estimation.parallel_for = [&](std::int64_t count, const std::function<void(std::int64_t)>& body) {
       compute.for_each(count, body);
     };
-    const auto begin = std::chrono::steady_clock::now();
-    OrthantEstimate found;
-    try {
-      found = estimate_orthant(given.problem, estimation, RandomStream(console.seed).child("orthant"));
-    } catch (const InputError& error) {
-      throw InputError(SourcePosition{options->problem}, error.what());
-    }
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    const std::string estimator(to_string(found.estimator));
-    if (console.json) {
-      nlohmann::ordered_json json;
-      json["log_probability"] = finite_json(found.log_probability);
-      json["standard_error"] = finite_json(found.standard_error);
-      if (found.log_upper_bound) json["upper_bound"] = finite_json(found.log_upper_bound);
-      json["estimator"] = estimator;
-      json["samples"] = found.samples;
-      json["scrambles"] = found.scrambles;
-      json["courses"] = given.problem.course_count();
-      json["seconds"] = seconds;
-      if (!found.note.empty()) json["note"] = found.note;
-      console.print_json("orthant", std::move(json));
-      return;
-    }
-    if (!found.note.empty()) console.warn(found.note);
-    if (console.csv) {
-      Table table({{"log_probability"}, {"standard_error"}, {"upper_bound"}, {"estimator"}, {"samples"}});
-      table.add_row({finite_cell(found.log_probability), finite_cell(found.standard_error),
-                     finite_cell(found.log_upper_bound), estimator, found.samples});
-      table.print_csv(std::cout);
-      return;
-    }
-    const auto course_count = static_cast<std::int64_t>(given.problem.course_count());
-    const auto taken_count = static_cast<std::int64_t>(courses_taken(given.problem).size());
-    std::cout << "log-probability " << fixed(found.log_probability, 5);
-    if (found.standard_error && std::isfinite(*found.standard_error))
-      std::cout << ", standard error " << fixed(*found.standard_error, 5);
-    if (found.log_upper_bound) std::cout << ", certainly at most " << fixed(*found.log_upper_bound, 5);
-    std::cout << "\n"
-              << counted(course_count, "course", "courses") << ", " << taken_count << " taken; estimator " << estimator;
-    if (found.samples > 0) std::cout << ", " << found.scrambles << " x " << with_separators(found.samples) << " points";
-    std::cout << ", " << as_duration(seconds) << '\n';
+    console.show("orthant", OrthantAnswer(given.problem, options->problem, estimation,
+                                          RandomStream(console.seed).child("orthant")));
   };
 }
 

@@ -1,10 +1,14 @@
 #include "desirepath/models/training.h"
 
+#include <cmath>
+#include <ostream>
+
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/digest.h"
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
+#include "desirepath/core/table.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline models {
@@ -86,6 +90,35 @@ nlohmann::ordered_json FitResult::to_json() const {
   }
   json["warnings"] = warnings;
   return json;
+}
+
+nlohmann::ordered_json FitEstimate::to_json() const {
+  return {{"bytes", std::llround(bytes)},
+          {"seconds_per_iteration", seconds_per_iteration},
+          {"distinct_rows", distinct_rows}};
+}
+
+std::string FitEstimate::text() const {
+  return concat("memory about ", as_bytes_text(bytes), "; an iteration roughly ", as_duration(seconds_per_iteration),
+                " (", with_separators(distinct_rows), " distinct rows)");
+}
+
+void FitResult::print(std::ostream& out) const {
+  out << model->name();
+  if (states > 0) out << " with " << counted(states, "state", "states");
+  out << ", " << counted(model->parameter_count(), "parameter", "parameters") << ", "
+      << counted(students, "student", "students") << '\n'
+      << "log-likelihood (" << name_of(kind) << ") " << fixed(log_likelihood, 2) << ", "
+      << fixed(log_likelihood / student_weight, 4) << " per student; " << (converged ? "converged" : "not converged")
+      << " after " << counted(iterations, "iteration", "iterations") << ", " << as_duration(seconds) << '\n';
+  if (restarts.size() < 2) return;
+  Table table({{"restart"}, {"log_likelihood", 2}, {"iterations"}, {"converged"}});
+  for (const RestartResult& restart : restarts) {
+    table.add_row({std::int64_t{restart.number + 1}, restart.log_likelihood, std::int64_t{restart.iterations},
+                   std::string(restart.converged ? "yes" : "no")});
+  }
+  out << '\n';
+  table.print_text(out);
 }
 
 std::string training_record(const TrainingTask& task, const FitResult& result) {

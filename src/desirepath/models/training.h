@@ -70,6 +70,10 @@ struct FitEstimate {
   double bytes = 0;
   double seconds_per_iteration = 0;
   std::int64_t distinct_rows = 0;
+
+  nlohmann::ordered_json to_json() const;
+  /// One sentence.
+  std::string text() const;
 };
 
 struct RestartResult {
@@ -102,6 +106,8 @@ struct FitResult {
   double seconds = 0;
 
   nlohmann::ordered_json to_json() const;
+  /// For people: the model, its likelihood, the restarts.
+  void print(std::ostream& out) const;
 };
 
 class Training {

@@ -45,6 +45,17 @@ std::vector<StateProfile> profile_states(const Model& model, std::size_t count, 
   return profiles;
 }
 
+std::string state_name(const StateProfile& profile, const Schema& schema) {
+  if (profile.left) return "left";
+  std::vector<std::string> words;
+  for (const StateCourse& entry : profile.marking) {
+    const Course& course = schema.course(entry.course);
+    const std::string& word = course.label.empty() ? course.name : course.label;
+    if (words.size() < 2 && std::ranges::find(words, word) == words.end()) words.push_back(word);
+  }
+  return words.empty() ? concat("state ", profile.state) : join(words, ", ");
+}
+
 namespace {
 
 struct StatesSettings {

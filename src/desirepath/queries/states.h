@@ -24,6 +24,10 @@ struct StateProfile {
   std::vector<StateCourse> marking;  // highest lift first, of those with probability enough to matter
 };
 
+/// What pages call a state: the courses that mark it most ("Algebra I, Mechanics"), "left", or "state 3" where none
+/// does.
+std::string state_name(const StateProfile& profile, const Schema& schema);
+
 /// `count` courses of each list. Courses under `least_probability` mark nothing.
 std::vector<StateProfile> profile_states(const Model& model, std::size_t count, double least_probability = 0.05);
 

@@ -23,7 +23,7 @@ PageSection states_section(const Model& model, std::int64_t students, std::int64
       {},
       {}};
   std::vector<Table> tables(static_cast<std::size_t>(schema.period_count()),
-                            Table({{"kind"}, {"share of students"}, {"marked by"}}));
+                            Table({{"kind"}, {"state"}, {"share of students"}, {"marked by"}}));
   std::int64_t hidden = 0;
   for (const StateProfile& profile : profile_states(model, 5)) {
     if (profile.marking.empty()) continue;
@@ -37,8 +37,8 @@ PageSection states_section(const Model& model, std::int64_t students, std::int64
       marking += concat(marking.empty() ? "" : ", ", course.label.empty() ? course.name : course.label, " (",
                         fixed(100 * entry.probability, 0), " %)");
     }
-    tables[static_cast<std::size_t>(profile.step)].add_row(
-        {std::to_string(profile.state), concat(fixed(100 * profile.share, 1), " %"), marking});
+    tables[static_cast<std::size_t>(profile.step)].add_row({state_name(profile, schema), std::int64_t{profile.state},
+                                                            concat(fixed(100 * profile.share, 1), " %"), marking});
   }
   for (Id t = 0; t < schema.period_count(); ++t)
     section.tables.emplace_back(concat("Year ", schema.period(t)), std::move(tables[static_cast<std::size_t>(t)]));
