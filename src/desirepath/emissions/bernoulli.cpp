@@ -249,7 +249,7 @@ class BernoulliLeftOut : public LeftOut {
 }  // namespace
 
 std::unique_ptr<LeftOut> BernoulliLearner::leave_out(const StepRows& rows, const RowMatrix& responsibilities,
-                                                     const Compute& compute) const {
+                                                     const Emission&, const Compute& compute) const {
   return std::make_unique<BernoulliLeftOut>(rows, count_bits(rows, responsibilities, compute), options_.pseudocount);
 }
 

@@ -51,7 +51,7 @@ class BernoulliLearner : public EmissionLearner {
   std::string_view family() const override { return BernoulliEmission::family_name; }
   std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
                                      const Compute& compute) const override;
-  std::unique_ptr<LeftOut> leave_out(const StepRows& rows, const RowMatrix& responsibilities,
+  std::unique_ptr<LeftOut> leave_out(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
                                      const Compute& compute) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;
   bool needs_previous(const StepRows&) const override { return false; }

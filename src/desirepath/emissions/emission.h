@@ -126,8 +126,8 @@ class EmissionLearner {
   virtual std::unique_ptr<Emission> finish(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
     return nullptr;
   }
-  /// For leave-one-out scores; null where the family has no such M step. Must not outlive the rows.
-  virtual std::unique_ptr<LeftOut> leave_out(const StepRows&, const RowMatrix&, const Compute&) const {
+  /// For leave-one-out scores; null where the family has no such M step. Must not outlive rows and emission.
+  virtual std::unique_ptr<LeftOut> leave_out(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
     return nullptr;
   }
   /// The form EM climbs from where it starts at a finished emission. Null: as it is.
