@@ -156,7 +156,8 @@ class CommitteeFit : public Training {
     return split_by_share(cohort_, {share, 0}, RandomStream(options_.seed).child("validation"));
   }
 
-  std::unique_ptr<Training> prepare_member(Id number) {
+  /// resumes: the checkpoint at hand is this member's.
+  std::unique_ptr<Training> prepare_member(Id number, bool resumes = false) {
     const bool alone = number == pilot;
     member_options_ = std::make_unique<FitOptions>(member_choice, options_.catalog());
     for (const Setting& setting : list_settings(options_.choice().emission->settings)) {
@@ -175,6 +176,7 @@ class CommitteeFit : public Training {
     member_options_->seed = seeds.bits() >> 1;  // as a record can hold it
 
     member_context_ = std::make_unique<TrainingContext>(context_);
+    member_context_->resume = resumes;
     member_context_->validation = alone ? &*pilot_validation_ : validation_ ? &*validation_ : nullptr;
     member_context_->also_save = [this](ArchiveWriter& archive) { save_finished(archive); };
     if (context_.progress) {
@@ -304,7 +306,7 @@ class CommitteeFit : public Training {
     } catch (const nlohmann::json::exception&) {
       archive.refuse("damaged: the description of the committee");
     }
-    first_ = prepare_member(member_);
+    first_ = prepare_member(member_, /*resumes=*/true);
   }
 
   const Cohort& cohort_;
