@@ -322,6 +322,9 @@ TEST(Settings, EveryOneMakesTheRoundTripThroughTheRecord) {
         // A value of its own: never the default.
         SettingValue value;
         switch (info.kind) {
+          case SettingKind::flag:
+            value = !std::get<bool>(info.standard);
+            break;
           case SettingKind::choice:
             value = info.choices.back();
             break;

@@ -36,8 +36,11 @@ class BernoulliEmission : public Emission {
 
 struct BernoulliOptions {
   double pseudocount = 0.1;  // added to each of a bit's two cells
+  bool carry_over = false;   // a course taken before has its own probability
 
   void declare(SettingVisitor& visit) {
+    visit(Setting("carry-over", "a probability of its own once a course was taken before (models of one step)"),
+          carry_over);
     visit(Setting("pseudocount",
                   "students added to each cell of a course's table: rare courses stay possible in every state")
               .at_least(0),

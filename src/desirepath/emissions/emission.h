@@ -35,6 +35,13 @@ struct RowScores {
   RowMatrix standard_error;  // of each; empty = exact
 };
 
+/// Two courses that an emission ties to each other.
+struct CourseLink {
+  Id first = 0, second = 0;  // courses, first < second
+  double information = 0;    // nats the timing of one says of the other's
+  double share = 1;          // of the states that tie them
+};
+
 /// An emission given what one pattern knows: factors and messages that all rows of the pattern share.
 class GivenPattern {
  public:
@@ -76,6 +83,8 @@ class Emission {
   virtual std::string likelihood_note(const StepRows&, LikelihoodKind, const Compute&) const { return {}; }
   /// p(bit = 1 | state) with nothing known: bits by states.
   virtual RowMatrix bit_probabilities() const = 0;
+  /// The courses it ties to each other, strongest first; empty where it knows no such ties.
+  virtual std::vector<CourseLink> links() const { return {}; }
 
   /// Free parameters, for information criteria.
   virtual std::int64_t parameter_count() const = 0;

@@ -175,6 +175,27 @@ RowMatrix HiddenTreeEmission::bit_probabilities() const {
   return result;
 }
 
+std::vector<CourseLink> HiddenTreeEmission::links() const {
+  std::map<std::pair<Id, Id>, CourseLink> found;
+  const auto count = static_cast<double>(trees_.size());
+  for (const auto& tree : trees_) {
+    const Vector information = tree->link_information();
+    for (Id c = 0; c < tree->course_count(); ++c) {
+      const Id parent = tree->shape().parent(c);
+      if (parent < 0) continue;
+      const auto ends = std::minmax(c, parent);
+      CourseLink& link = found.try_emplace(ends, CourseLink{ends.first, ends.second, 0, 0}).first->second;
+      link.information += information[c] / count;
+      link.share += 1 / count;
+    }
+  }
+  std::vector<CourseLink> links;
+  for (const auto& [ends, link] : found)
+    links.push_back(link);
+  std::ranges::stable_sort(links, std::ranges::greater(), &CourseLink::information);
+  return links;
+}
+
 std::int64_t HiddenTreeEmission::parameter_count() const {
   std::int64_t count = 0;
   for (const auto& tree : trees_) {

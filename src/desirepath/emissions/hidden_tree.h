@@ -34,6 +34,8 @@ class HiddenTreeEmission : public Emission {
                   const Compute& compute) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override;
+  /// The edges of the trees: information and share over all of them.
+  std::vector<CourseLink> links() const override;
   std::int64_t parameter_count() const override;
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
   void save(ArchiveWriter& archive, const std::string& prefix) const override;

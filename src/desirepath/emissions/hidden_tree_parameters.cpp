@@ -109,18 +109,44 @@ void HiddenTree::own(const CourseTiming& known, double* out) const {
   }
 }
 
-RowMatrix HiddenTree::timing_shares() const {
+RowMatrix HiddenTree::state_shares() const {
   const Index h = state_count();
-  RowMatrix states(course_count(), h), shares(course_count(), period_count() + 1);
+  RowMatrix states(course_count(), h);
   for (const Id c : shape_.order()) {
     const Id parent = shape_.parent(c);
     if (parent < 0)
       states.row(c) = parameters_.initial.transpose();
     else
       states.row(c) = states.row(parent) * parameters_.transition.middleRows(c * h, h);
-    shares.row(c) = states.row(c) * parameters_.timing.middleRows(c * h, h);
   }
+  return states;
+}
+
+RowMatrix HiddenTree::timing_shares() const {
+  const Index h = state_count();
+  const RowMatrix states = state_shares();
+  RowMatrix shares(course_count(), period_count() + 1);
+  for (Id c = 0; c < course_count(); ++c)
+    shares.row(c) = states.row(c) * parameters_.timing.middleRows(c * h, h);
   return shares;
+}
+
+Vector HiddenTree::link_information() const {
+  const Index h = state_count();
+  const RowMatrix states = state_shares(), shares = timing_shares();
+  Vector information = Vector::Zero(course_count());
+  for (Id c = 0; c < course_count(); ++c) {
+    const Id parent = shape_.parent(c);
+    if (parent < 0) continue;
+    const RowMatrix pairs = states.row(parent).transpose().asDiagonal() * parameters_.transition.middleRows(c * h, h);
+    const RowMatrix together =
+        parameters_.timing.middleRows(parent * h, h).transpose() * pairs * parameters_.timing.middleRows(c * h, h);
+    for (Index u = 0; u < together.rows(); ++u) {
+      for (Index v = 0; v < together.cols(); ++v)
+        information[c] += together(u, v) * std::log(together(u, v) / (shares(parent, u) * shares(c, v)));
+    }
+  }
+  return information.cwiseMax(0);
 }
 
 }  // namespace desirepath::inline emissions

@@ -62,8 +62,11 @@ class HiddenTree {
   }
   /// l(z) = sum_v E(v | z) e(v) into a row of stride() doubles; padding is 0.
   void own(const CourseTiming& timing, double* out) const;
-  /// P(y = v) of every course with nothing known: courses by v.
+  /// P(z) and P(y = v) of every course with nothing known: courses by z, courses by v.
+  RowMatrix state_shares() const;
   RowMatrix timing_shares() const;
+  /// By course: nats that its timing and its parent's say of each other; 0 at the root.
+  Vector link_information() const;
 
  private:
   HiddenTreeParameters parameters_;

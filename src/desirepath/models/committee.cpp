@@ -380,6 +380,7 @@ ModelEntry committee_entry() {
       "answers";
   entry.default_emission = std::string(HiddenTreeEmission::family_name);
   entry.settings = declaration_of<CommitteeSettings>();
+  entry.size_setting = "tree-states";
   entry.prepare = [](const TrainingTask& task) { return std::make_unique<CommitteeFit>(task); };
   entry.load = [emission = entry.default_emission](const ArchiveReader& archive, const Catalog& catalog) {
     return HiddenChain::load(archive, catalog.emissions, emission, /*has_kinds=*/false);

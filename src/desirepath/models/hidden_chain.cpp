@@ -144,6 +144,11 @@ RowMatrix HiddenChain::course_probabilities(Id period) const {
   throw InputError("no such period");
 }
 
+std::vector<CourseLink> HiddenChain::links() const {
+  // Of a chain of several steps each has its own; only those of one step are the model's.
+  return layout_.step_count() == 1 ? parameters_.emissions.front()->links() : std::vector<CourseLink>();
+}
+
 std::int64_t HiddenChain::parameter_count() const {
   std::int64_t count = 0;
   for (const auto& emission : parameters_.emissions)

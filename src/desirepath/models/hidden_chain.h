@@ -45,6 +45,7 @@ class HiddenChain : public Model, public HiddenStates {
   std::string likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind,
                               const Compute& compute) const override;
   const HiddenStates* hidden_states() const override { return identity_.has_kinds ? this : nullptr; }
+  std::vector<CourseLink> links() const override;
   std::int64_t parameter_count() const override;
   void save(ArchiveWriter& archive) const override;
 
