@@ -32,16 +32,18 @@ if(DESIREPATH_COVERAGE)
   add_link_options(--coverage)
 endif()
 
-# desirepath_module(NAME SOURCES a.cpp ... PUBLIC deps... PRIVATE deps...)
+# desirepath_module(NAME SOURCES a.cpp ... HEADERS public.h ... PUBLIC deps... PRIVATE deps...)
+# HEADERS are what is installed; the module's other headers are its own. Of PRIVATE, BUILD_INTERFACE what consists of
+# headers: then those who use the installed library need not have it.
 function(desirepath_module name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
+  set(folder ${CMAKE_CURRENT_SOURCE_DIR})
+  list(TRANSFORM ARG_HEADERS PREPEND ${folder}/ REGEX "^[^/]")
   add_library(desirepath_${name} STATIC ${ARG_SOURCES})
   add_library(desirepath::${name} ALIAS desirepath_${name})
   set_target_properties(desirepath_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
-  target_include_directories(desirepath_${name} PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
-    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_sources(desirepath_${name} PUBLIC FILE_SET HEADERS
+    BASE_DIRS ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated FILES ${ARG_HEADERS})
   target_compile_features(desirepath_${name} PUBLIC cxx_std_20)
   target_link_libraries(desirepath_${name}
     PUBLIC ${ARG_PUBLIC}
