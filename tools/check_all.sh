@@ -25,7 +25,7 @@ for check in $checks; do
       build_and_test asan -LE "$default|end_to_end" ;;
     tsan) TSAN_OPTIONS="suppressions=$PWD/tools/sanitizers/thread.supp halt_on_error=1" \
       build_and_test tsan -LE "$default|end_to_end" ;;
-    tidy) tools/tidy.sh ;;
+    tidy) tools/tidy.py ;;
     slow) cmake --preset release -DDESIREPATH_TESTS=ON >/dev/null
       cmake --build --preset release -j "$jobs"
       ctest --preset release -L slow ;;
