@@ -23,7 +23,7 @@ void add_check(Program& program) {
       ->required();
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, sources, table] {
-    TableOptions options = table->to_options(10, *verb.console);
+    TableOptions options = table->options(*verb.console);
     options.validate();
     const double bound = options.max_bad;
     options.max_bad = 1;  // a check looks at everything

@@ -21,7 +21,7 @@ namespace {
 TableOptions demo_options(const std::filesystem::path& folder, int threads) {
   TableOptions options;
   options.courses_file = folder / "courses.csv";
-  options.summer = SummerRule::drop;
+  options.summer = RowRule::drop;
   options.part_time = PartTimeRule::drop_students;
   options.full_time_courses = 5;
   options.threads = threads;

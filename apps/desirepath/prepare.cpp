@@ -57,8 +57,7 @@ void add_prepare(Program& program) {
     };
     const auto prepare = [&] {
       try {
-        return prepare_cohort(options->sources, table->to_options(10, *verb.console), verb.console->progress_sink(),
-                              &report);
+        return prepare_cohort(options->sources, table->options(*verb.console), verb.console->progress_sink(), &report);
       } catch (const InputError&) {
         write_rejects();  // they say what to mend
         throw;

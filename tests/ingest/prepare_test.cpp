@@ -19,7 +19,7 @@ class PrepareTest : public testing::Test {
  protected:
   Prepared prepare(const std::string& text, TableOptions options = {}, const std::string& name = "t.csv") {
     std::ofstream(folder_ / name, std::ios::binary) << text;
-    if (options.min_takers == 10) options.min_takers = 1;
+    if (!options.min_takers) options.min_takers = 1;
     return prepare_cohort({(folder_ / name).string()}, options, {});
   }
   std::string refusal(const std::string& text, const TableOptions& options = {}) {
@@ -57,7 +57,7 @@ TEST_F(PrepareTest, PresentUnknownAndPresenceAlone) {
 TEST_F(PrepareTest, EveryRowIsKeptFilteredOrRejected) {
   TableOptions options;
   options.where = "course IS DISTINCT FROM 'X'";
-  options.withdrawn = WithdrawnRule::drop;
+  options.withdrawn = RowRule::drop;
   options.passed_only = true;
   options.max_bad = 1;
   options.keep_periods = 3;
@@ -101,7 +101,7 @@ TEST_F(PrepareTest, TermsBecomeTermsSinceEntry) {
 TEST_F(PrepareTest, FiltersOfThePaper) {
   TableOptions options;
   options.periods = PeriodRule::years_since_entry;
-  options.summer = SummerRule::drop;
+  options.summer = RowRule::drop;
   options.part_time = PartTimeRule::drop_students;
   options.full_time_courses = 2;
   const Prepared p = prepare(
@@ -232,20 +232,6 @@ TEST_F(PrepareTest, SqlCannotReachOtherFiles) {
   EXPECT_NE(refusal("student,period,course\na,1,A\n", options), "not refused");
 }
 
-TEST_F(PrepareTest, MappingFile) {
-  TableOptions options;
-  merge_mapping_text("periods = 'years-since-entry'\nmin-takers = 3\nsummer = 'drop'\n[map]\nstudent = 'EMPLID'\n",
-                     "m.toml", options);
-  EXPECT_EQ(options.min_takers, 3);
-  EXPECT_EQ(options.map.at("student"), "EMPLID");
-  EXPECT_EQ(options.summer, SummerRule::drop);
-  EXPECT_EQ(test::message_of<InputError>([&] { merge_mapping_text("min-taker = 3\n", "m.toml", options); }),
-            "m.toml:1:13: no setting 'min-taker' (did you mean 'min-takers'?)");
-  EXPECT_EQ(test::message_of<InputError>([&] { merge_mapping_text("summer = 'maybe'\n", "m.toml", options); }),
-            "m.toml:1:10: 'summer' must be one of keep, drop");
-  EXPECT_THROW(merge_mapping_text("= 3", "m.toml", options), InputError);
-}
-
 std::string shuffled_rows(const std::string& csv, RandomStream stream) {
   std::vector<std::string> lines = split(csv, '\n');
   while (!lines.empty() && lines.back().empty())
@@ -274,7 +260,7 @@ TEST(PrepareProperty, NoRowIsLost) {
         std::ofstream(folder / "t.csv", std::ios::binary) << text;
         const auto lines = std::ranges::count(text, '\n');
         TableOptions options;
-        options.delimiter = ',';
+        options.delimiter = Delimiter{','};
         options.min_takers = 2;
         options.max_bad = 1;
         PrepareReport report;

@@ -64,7 +64,7 @@ std::string fate_name(Fate fate, const TableOptions& options, int last_period) {
     case Fate::few_periods:
       return concat("student present in under ", options.min_periods, " periods");
     case Fate::rare_course:
-      return concat("course with under ", options.min_takers, " takers");
+      return concat("course with under ", options.least_takers(), " takers");
     case Fate::kept:
       return "kept";
   }
@@ -191,7 +191,7 @@ class Collection {
           {files[f], source.rows->description(), source.preset, source.mapping, seen_ - rows_before + rejected_rows});
       report_.rows_in += report_.sources.back().rows;
     }
-    if (withdrawn_kept_ > 0 && options_.withdrawn == WithdrawnRule::keep) {
+    if (withdrawn_kept_ > 0 && options_.withdrawn == RowRule::keep) {
       report_.notes.push_back(
           concat(counted(withdrawn_kept_, "row has", "rows have"),
                  " a withdrawal grade: taken all the same (--withdrawn drop leaves such rows out)"));
@@ -222,8 +222,7 @@ class Collection {
       throw OptionError(concat(file, ": --periods as-given needs a period column (--map period=COLUMN)"));
     }
     if (rule != PeriodRule::as_given && !source.term) {
-      throw OptionError(concat(file, ": --periods ", rule_names<PeriodRule>()[static_cast<std::size_t>(rule)],
-                               " needs a term column (--map term=COLUMN)"));
+      throw OptionError(concat(file, ": --periods ", name_of_value(rule), " needs a term column (--map term=COLUMN)"));
     }
     const bool from_entry = rule != PeriodRule::as_given;
     if (!report_.sources.empty() && from_entry != counts_from_entry_) {
@@ -234,7 +233,7 @@ class Collection {
     }
     counts_from_entry_ = from_entry;
     by_terms_ = rule == PeriodRule::terms_since_entry;
-    if (options_.summer == SummerRule::drop && !source.term) {
+    if (options_.summer == RowRule::drop && !source.term) {
       throw OptionError(concat(file, ": --summer drop needs a term column (--map term=COLUMN)"));
     }
     if (options_.full_time_units > 0 && !source.units) {
@@ -351,7 +350,7 @@ void Collection::read_rows(MappedSource& source, std::size_t file, std::size_t f
           const Term& known = terms_[static_cast<std::size_t>(term)];
           year = known.academic_year;
           when = known.key();
-          if (known.summer && options_.summer == SummerRule::drop) row.fate = row.presence = Fate::summer;
+          if (known.summer && options_.summer == RowRule::drop) row.fate = row.presence = Fate::summer;
         }
       }
       if (counts_from_entry_) {
@@ -409,7 +408,7 @@ void Collection::read_rows(MappedSource& source, std::size_t file, std::size_t f
             const std::string lower = lower_case(grade);
             if (withdrawn_.contains(lower)) {
               ++withdrawn_kept_;
-              if (options_.withdrawn == WithdrawnRule::drop) row.fate = Fate::withdrawn;
+              if (options_.withdrawn == RowRule::drop) row.fate = Fate::withdrawn;
             } else if (options_.passed_only && failing_.contains(lower)) {
               row.fate = Fate::not_passed;
             }
@@ -699,7 +698,7 @@ class Assembly {
       listed.insert(course.name);
     stays_.assign(in_.courses_.size(), false);
     for (std::uint32_t c = 0; c < stays_.size(); ++c) {
-      stays_[c] = takers[c] >= std::max<std::int64_t>(1, options_.min_takers) || listed.contains(in_.courses_.text(c));
+      stays_[c] = takers[c] >= std::max(1, options_.least_takers()) || listed.contains(in_.courses_.text(c));
     }
     for (Row& row : in_.rows_) {
       if (row.fate == Fate::kept && row.course != no_course && !stays_[row.course]) row.fate = Fate::rare_course;
@@ -825,7 +824,7 @@ class Assembly {
     if (courses.empty()) {
       throw InputError(in_.courses_.size() == 0
                            ? "no row names a course; is the course column another (--map course=COLUMN)?"
-                           : concat("no course has ", options_.min_takers, " takers; lower --min-takers"));
+                           : concat("no course has ", options_.least_takers(), " takers; lower --min-takers"));
     }
     return {std::move(courses), std::move(labels)};
   }

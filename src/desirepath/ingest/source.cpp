@@ -228,7 +228,9 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
     table = SqlTable::of_database(path, options.table, options.threads);
     columns = table->columns();
   } else {
-    text = open_text(path, kind.kind, number, {options.encoding, options.delimiter}, rejects);
+    DelimitedOptions reading{options.encoding};
+    if (options.delimiter) reading.delimiter = options.delimiter->character;
+    text = open_text(path, kind.kind, number, reading, rejects);
     columns = text->columns();
   }
 
