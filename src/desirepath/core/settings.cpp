@@ -1,7 +1,6 @@
 #include "desirepath/core/settings.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -28,14 +27,6 @@ void check_bounds(const Setting& info, double value) {
     refuse(info, std::isfinite(info.least) ? concat("lie in ", least, " .. ", most) : concat("be at most ", most));
   if (info.above_least) refuse(info, concat("be above ", least));
   refuse(info, info.least == 0 ? "not be negative" : concat("be at least ", least));
-}
-
-template <class Number>
-std::optional<Number> number_in(std::string_view text) {
-  Number value{};
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 /// Visits with one function.

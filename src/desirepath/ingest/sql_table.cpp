@@ -1,7 +1,6 @@
 #include "desirepath/ingest/sql_table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <exception>
 #include <limits>
 
@@ -204,9 +203,7 @@ std::vector<bool> numeric_columns(const RowBatch& batch) {
     for (std::size_t r = 0; r < batch.row_count() && all; ++r) {
       const std::string_view cell = trimmed(batch.cell(r, c));
       if (cell.empty()) continue;
-      double value = 0;
-      const auto parsed = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-      all = parsed.ec == std::errc() && parsed.ptr == cell.data() + cell.size();
+      all = number_in<double>(cell).has_value();
       some = true;
     }
     numeric[c] = all && some;

@@ -1,7 +1,6 @@
 #include "desirepath/transcripts/cohort.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -175,12 +174,9 @@ std::vector<double> numeric_attribute(const Cohort& cohort, std::string_view nam
   const Attribute& attribute = cohort.attribute(name);
   std::vector<double> numbers;
   for (const std::string& value : attribute.values) {
-    double number = 0;
-    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size() || !std::isfinite(number)) {
-      throw InputError(concat("attribute '", name, "': a value is not a number"));
-    }
-    numbers.push_back(number);
+    const auto number = number_in<double>(value);
+    if (!number || !std::isfinite(*number)) throw InputError(concat("attribute '", name, "': a value is not a number"));
+    numbers.push_back(*number);
   }
   std::vector<double> result;
   result.reserve(attribute.codes.size());
