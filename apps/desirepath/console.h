@@ -29,6 +29,8 @@ struct Console {
   void warn(const std::string& line) const;
   /// As the user asked for it: JSON, CSV or text on stdout; notes and warnings on stderr.
   void show(const std::string& verb, const Answer& answer) const;
+  /// Of a command whose result is files: JSON on stdout, or words on stderr; nothing with --quiet.
+  void tell(const std::string& verb, const Answer& answer) const;
   /// One object with a `schema` field on stdout.
   void print_json(const std::string& verb, nlohmann::ordered_json object) const;
   /// A sink for the library; empty when nobody would see it.

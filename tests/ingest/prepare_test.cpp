@@ -206,7 +206,7 @@ TEST_F(PrepareTest, FaultsAreSaidInOneLine) {
   EXPECT_EQ(refusal("student,period,course\n"), "t.csv: it names columns but has no row");
   EXPECT_EQ(
       refusal("student,period,course\na,x,A\nb,1,A\n"),
-      "t.csv:2: period is not a whole number from 1 to 64; 1 bad row of 2 (50.0 %), over --max-bad 1 %; 'desirepath "
+      "t.csv:2: period is not a whole number from 1 to 64; 1 bad row of 2 (50.0 %), over max-bad 1 %; 'desirepath "
       "check' lists the reasons");
   EXPECT_EQ(refusal(""), "t.csv: the file is empty");
   TableOptions options;
@@ -221,6 +221,27 @@ TEST_F(PrepareTest, FaultsAreSaidInOneLine) {
   options.where = "count(*) > 1";
   EXPECT_EQ(refusal("student,period,course\na,1,A\n", options),
             "--map or --where: the expressions cannot be computed for each row (an aggregate?)");
+}
+
+TEST_F(PrepareTest, ACheckLooksAtEverythingAndSaysWhetherItWillDo) {
+  std::ofstream(folder_ / "t.csv") << "student,period,course\na,x,A\nb,1,A\nb,2,A\n";
+  TableOptions options;
+  options.min_takers = 1;
+  const std::vector<std::string> sources = {(folder_ / "t.csv").string()};
+  const InputCheck bad = check_tables(sources, options, {});
+  EXPECT_EQ(bad.report.rows_kept, 2);
+  EXPECT_EQ(bad.to_json()["students"], 1);
+  EXPECT_EQ(bad.to_json()["usable"], false);
+  EXPECT_EQ(bad.to_json()["reason"], bad.failure);
+  EXPECT_EQ(bad.table().row_count(), 1U);
+  options.max_bad = 0.5;
+  const InputCheck good = check_tables(sources, options, {});
+  EXPECT_EQ(good.failure, "");
+  std::ostringstream text;
+  good.print(text);
+  EXPECT_NE(text.str().find("ready to prepare: 1 student, 1 course, 2 periods\n"), std::string::npos);
+  options.where = "student = 'c'";
+  EXPECT_FALSE(prepare_tables(sources, options, {}).cohort);
 }
 
 TEST_F(PrepareTest, SqlCannotReachOtherFiles) {
@@ -263,11 +284,8 @@ TEST(PrepareProperty, NoRowIsLost) {
         options.delimiter = Delimiter{','};
         options.min_takers = 2;
         options.max_bad = 1;
-        PrepareReport report;
-        try {
-          prepare_cohort({(folder / "t.csv").string()}, options, {}, &report);
-        } catch (const InputError&) {  // nothing may be left; the report still counts every row
-        }
+        // Nothing may be left; the report still counts every row.
+        const PrepareReport report = prepare_tables({(folder / "t.csv").string()}, options, {}).report;
         RC_ASSERT(report.rows_in == lines - 1);
         RC_ASSERT(report.rows_in == report.rows_kept + report.rows_filtered() + report.rows_rejected());
       },

@@ -45,6 +45,15 @@ void check_target(const std::filesystem::path& target, Overwrite overwrite) {
   }
 }
 
+void check_target(const std::filesystem::path& target, Overwrite overwrite, std::span<const std::string> sources) {
+  check_target(target, overwrite);
+  for (const std::string& source : sources) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(source, target, ignored))
+      throw OptionError(concat(target.string(), " is the input itself; write to another file"));
+  }
+}
+
 AtomicFile::AtomicFile(std::filesystem::path target, Overwrite overwrite)
     : target_(std::move(target)), overwrite_(overwrite) {
   check_target(target_, overwrite_);
