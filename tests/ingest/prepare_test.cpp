@@ -199,10 +199,10 @@ TEST_F(PrepareTest, ExpressionsSeeNumbersWhereTheyNeedThem) {
 TEST_F(PrepareTest, FaultsAreSaidInOneLine) {
   EXPECT_EQ(
       refusal("stud,period,course\na,1,A\n"),
-      "t.csv: no column for the student; its columns are stud, period, course; name it by --map \"student=COLUMN\"");
+      "t.csv: no column for the student; its columns are stud, period, course; name it by map \"student=COLUMN\"");
   EXPECT_EQ(refusal("S31185,1,M100\nS31186,1,M100\n"),
             "t.csv: no column for the student; its first line has no column name known here (is it data?); name it by "
-            "--map \"student=COLUMN\"");
+            "map \"student=COLUMN\"");
   EXPECT_EQ(refusal("student,period,course\n"), "t.csv: it names columns but has no row");
   EXPECT_EQ(
       refusal("student,period,course\na,x,A\nb,1,A\n"),
@@ -211,16 +211,16 @@ TEST_F(PrepareTest, FaultsAreSaidInOneLine) {
   EXPECT_EQ(refusal(""), "t.csv: the file is empty");
   TableOptions options;
   options.where = "perod = 1";
-  EXPECT_EQ(refusal("student,period,course\na,1,A\n", options), "--where: no column 'perod' (did you mean 'period'?)");
+  EXPECT_EQ(refusal("student,period,course\na,1,A\n", options), "where: no column 'perod' (did you mean 'period'?)");
   options.where = "1; DROP TABLE x";
   EXPECT_EQ(refusal("student,period,course\na,1,A\n", options),
-            "--where: not an SQL expression ('text' takes single quotes, a \"column name\" double ones)");
+            "where: not an SQL expression ('text' takes single quotes, a \"column name\" double ones)");
   options.where = "CAST(course AS INTEGER) > 1";
   EXPECT_EQ(refusal("student,period,course\na,1,A\n", options),
-            "--map or --where fails on a row (a value cannot be converted); use try_cast(x AS DOUBLE) there");
+            "map or where fails on a row (a value cannot be converted); use try_cast(x AS DOUBLE) there");
   options.where = "count(*) > 1";
   EXPECT_EQ(refusal("student,period,course\na,1,A\n", options),
-            "--map or --where: the expressions cannot be computed for each row (an aggregate?)");
+            "map or where: the expressions cannot be computed for each row (an aggregate?)");
 }
 
 TEST_F(PrepareTest, ACheckLooksAtEverythingAndSaysWhetherItWillDo) {

@@ -8,6 +8,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/nearest_name.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/ingest/byte_source.h"
 #include "desirepath/ingest/delimited_reader.h"
@@ -63,7 +64,8 @@ bool looks_like_header(const std::vector<std::string>& columns) {
 }
 
 std::string column_list(const std::vector<std::string>& columns) {
-  if (columns.size() == 1) return "it has one column alone (is the delimiter another? --delimiter)";
+  if (columns.size() == 1)
+    return concat("it has one column alone (is the delimiter another? ", setting_name("delimiter"), ")");
   if (!looks_like_header(columns)) return "its first line has no column name known here (is it data?)";
   std::vector<std::string> shown(columns.begin(), columns.begin() + std::min<std::ptrdiff_t>(20, std::ssize(columns)));
   return concat("its columns are ", join(shown, ", "), columns.size() > shown.size() ? ", ..." : "");
@@ -105,6 +107,7 @@ struct Binding {
   std::optional<std::size_t> column;
   std::string sql;
   std::string origin;
+  bool by_user = false;
 };
 
 class ColumnPlan {
@@ -132,7 +135,7 @@ class ColumnPlan {
       for (std::size_t c = 0; c < columns.size(); ++c) {
         if (columns[c] == expression) column = c;
       }
-      bind({role, column, expression, concat("--map ", role, "=", expression)});
+      bind({role, column, expression, concat(setting_name("map"), " ", role, "=", expression), /*by_user=*/true});
     }
     require("student");
     require("course");
@@ -141,7 +144,8 @@ class ColumnPlan {
     }
     add_attributes();
     if (!options.where.empty())
-      bindings_.push_back({"where", std::nullopt, concat("(", options.where, "\n) IS TRUE"), "--where"});
+      bindings_.push_back(
+          {"where", std::nullopt, concat("(", options.where, "\n) IS TRUE"), setting_name("where"), /*by_user=*/true});
   }
 
   std::vector<Binding>& bindings() { return bindings_; }
@@ -171,7 +175,7 @@ class ColumnPlan {
   /// The column the user is likely to mean: a name not far from the role's.
   std::string remedy(const std::string& role) const {
     const auto nearest = looks_like_header(columns_) ? nearest_name(role, columns_) : std::nullopt;
-    return concat("--map \"", role, "=", nearest.value_or("COLUMN"), "\"");
+    return concat(setting_name("map"), " \"", role, "=", nearest.value_or("COLUMN"), "\"");
   }
   [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const {
     throw InputError(concat(path_, ": ", what, "; ", column_list(columns_), "; name it by ", remedy));
@@ -215,9 +219,10 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
   }
   const bool is_text = kind.kind == FileKind::text || kind.kind == FileKind::gzip || kind.kind == FileKind::zstd;
   if (!options.table.empty() && kind.kind != FileKind::duckdb)
-    throw OptionError(concat(path, ": --table is for DuckDB files, this is ", kind.name));
+    throw OptionError(concat(path, ": ", setting_name("table"), " is for DuckDB files, this is ", kind.name));
   if (!is_text && (options.delimiter || !options.encoding.empty()))
-    throw OptionError(concat(path, ": --delimiter and --encoding are for text files, this is ", kind.name));
+    throw OptionError(concat(path, ": ", setting_name("delimiter"), " and ", setting_name("encoding"),
+                             " are for text files, this is ", kind.name));
   std::unique_ptr<RowSource> text;
   std::optional<SqlTable> table;
   std::vector<std::string> columns;
@@ -249,7 +254,8 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
     const std::size_t at = direct ? *binding.column : position;
     ++position;
     const std::string sql = binding.column ? quoted_identifier(columns[*binding.column]) : binding.sql;
-    expressions.push_back({sql, binding.origin.empty() ? concat("column ", binding.role) : binding.origin});
+    expressions.push_back(
+        {sql, binding.origin.empty() ? concat("column ", binding.role) : binding.origin, binding.by_user});
     if (binding.role == "where") {
       source.keep = at;
       continue;

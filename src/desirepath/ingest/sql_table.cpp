@@ -8,6 +8,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/nearest_name.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline ingest {
@@ -175,7 +176,8 @@ SqlTable SqlTable::of_database(const std::filesystem::path& path, const std::str
   std::string chosen = table;
   if (chosen.empty()) {
     if (names.size() > 1) {
-      throw OptionError(concat(state->file, " holds several tables; choose one by --table (", join(names, ", "), ")"));
+      throw OptionError(concat(state->file, " holds several tables; choose one by ", setting_name("table"), " (",
+                               join(names, ", "), ")"));
     }
     chosen = names.front();
   }
@@ -194,6 +196,11 @@ namespace {
 
 constexpr const char* record_column = "desirepath record number";
 constexpr const char* quoting_hint = " ('text' takes single quotes, a \"column name\" double ones)";
+
+/// Where it cannot be told which of the user's expressions failed.
+std::string user_settings() {
+  return concat(setting_name("map"), " or ", setting_name("where"));
+}
 
 /// Columns whose every cell in the batch is a number, with at least one.
 std::vector<bool> numeric_columns(const RowBatch& batch) {
@@ -323,7 +330,7 @@ class SqlRows : public RowSource {
     const auto source = [](std::size_t c) { return quoted_identifier(concat("desirepath source ", c)); };
     for (std::size_t i = 0; i < expressions.size(); ++i) {
       columns_.push_back(expressions[i].sql);
-      has_expressions_ = has_expressions_ || expressions[i].origin.starts_with("--");
+      has_expressions_ = has_expressions_ || expressions[i].by_user;
       if (fits_text(expressions[i])) {
         inner += concat("CAST((", expressions[i].sql, "\n) AS VARCHAR) AS ", result(i), ", ");
         middle += result(i) + ", ";
@@ -455,12 +462,12 @@ class SqlRows : public RowSource {
       case DUCKDB_ERROR_INVALID_INPUT:
       case DUCKDB_ERROR_DIVIDE_BY_ZERO:
         if (!has_expressions_) throw damaged();
-        throw InputError(
-            "--map or --where fails on a row (a value cannot be converted); use try_cast(x AS DOUBLE) there");
+        throw InputError(user_settings() +
+                         " fails on a row (a value cannot be converted); use try_cast(x AS DOUBLE) there");
       case DUCKDB_ERROR_BINDER:
       case DUCKDB_ERROR_PARSER:
       case DUCKDB_ERROR_CATALOG:
-        throw OptionError("--map or --where: the expressions cannot be computed for each row (an aggregate?)");
+        throw OptionError(user_settings() + ": the expressions cannot be computed for each row (an aggregate?)");
       case DUCKDB_ERROR_IO:
       case DUCKDB_ERROR_SERIALIZATION:
         throw damaged();

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/ingest/sql_table.h"
 
@@ -104,7 +105,7 @@ nlohmann::ordered_json stage_of(const Cohort& cohort) {
         taken[static_cast<std::size_t>(cohort.schema().course_of(bit))] = true;
     }
   }
-  return {{"after", "students not selected by --where"},
+  return {{"after", concat("students not selected by ", setting_name("where"))},
           {"rows", rows},
           {"students", cohort.student_count()},
           {"courses", std::ranges::count(taken, true)}};
@@ -114,7 +115,7 @@ nlohmann::ordered_json stage_of(const Cohort& cohort) {
 
 Cohort select_students(const Cohort& cohort, const std::string& condition) {
   const auto rows = SqlTable::of_rows(std::make_unique<StudentRows>(cohort))
-                        .select({{concat("(", condition, "\n) IS TRUE"), "--where"}});
+                        .select({{concat("(", condition, "\n) IS TRUE"), setting_name("where"), /*by_user=*/true}});
   std::vector<std::int64_t> chosen;
   RowBatch batch;
   while (rows->next(batch)) {
@@ -123,7 +124,8 @@ Cohort select_students(const Cohort& cohort, const std::string& condition) {
     }
   }
   if (chosen.empty()) {
-    throw InputError(concat("--where selects none of the ", counted(cohort.student_count(), "student", "students"),
+    throw InputError(concat(setting_name("where"), " selects none of the ",
+                            counted(cohort.student_count(), "student", "students"),
                             "; 'desirepath inspect' names the attributes"));
   }
   std::ranges::sort(chosen);
@@ -134,7 +136,7 @@ Cohort select_students(const Cohort& cohort, const std::string& condition) {
     provenance["selected"].push_back(
         {{"where", condition}, {"students_before", cohort.student_count()}, {"students", chosen.size()}});
     if (provenance.contains("stages")) provenance["stages"].push_back(stage_of(selected));
-    parts.provenance = provenance.dump();
+    parts.provenance = render_settings(provenance.dump(), "--");  // a file holds no marks
   }
   return Cohort(std::move(parts));
 }
