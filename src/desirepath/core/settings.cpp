@@ -21,7 +21,10 @@ namespace {
 void check_bounds(const Setting& info, double value) {
   const bool low = info.above_least ? !(value > info.least) : !(value >= info.least), high = !(value <= info.most);
   if (!low && !high) return;
-  const auto number = [](double bound) { return bound == std::rint(bound) ? fixed(bound, 0) : shortest(bound); };
+  const auto number = [](double bound) {
+    const bool whole = std::isfinite(bound) && bound == std::rint(bound);
+    return whole ? with_separators(std::llround(bound)) : shortest(bound);
+  };
   const std::string least = number(info.least), most = number(info.most);
   if (std::isfinite(info.most))
     refuse(info, std::isfinite(info.least) ? concat("lie in ", least, " .. ", most) : concat("be at most ", most));

@@ -75,6 +75,7 @@ void TableOptions::declare(SettingVisitor& visit) {
 }
 
 void TableOptions::validate() const {
+  check_settings(*this);
   const bool bounded = full_time_courses > 0 || full_time_units > 0;
   if (part_time != PartTimeRule::keep && !bounded) {
     throw OptionError(concat(setting_name("part-time"), " needs ", setting_name("full-time-courses"), " or ",

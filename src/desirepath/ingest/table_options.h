@@ -97,7 +97,7 @@ struct TableOptions {
 
   int least_takers() const { return min_takers.value_or(10); }
   void declare(SettingVisitor& visit);
-  /// Throws OptionError for combinations that make no sense.
+  /// Throws OptionError for values out of bounds and combinations that make no sense.
   void validate() const;
 };
 
