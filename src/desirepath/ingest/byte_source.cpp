@@ -211,10 +211,7 @@ constexpr std::array signatures = {
     Signature{0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv, FileKind::foreign, "an old Excel workbook (.xls)", save_as_csv},
     Signature{0, "%PDF"sv, FileKind::foreign, "a PDF", "ask for the table itself, as CSV"},
     Signature{0, "BZh"sv, FileKind::foreign, "bzip2 data", "unpack it (bunzip2) and give the result"},
-    Signature{0,
-              "\xfd"
-              "7zXZ\0"sv,
-              FileKind::foreign, "xz data", "unpack it (unxz) and give the result"},
+    Signature{0, "\3757zXZ\0"sv, FileKind::foreign, "xz data", "unpack it (unxz) and give the result"},
     Signature{0, "7z\xbc\xaf\x27\x1c"sv, FileKind::foreign, "a 7-zip archive", "unpack it and give the result"},
     Signature{0, "SQLite format 3\0"sv, FileKind::foreign, "an SQLite database", "export the table as CSV"},
     Signature{0, "$FL2"sv, FileKind::foreign, "an SPSS file", save_as_csv},
@@ -225,10 +222,7 @@ constexpr std::array signatures = {
     Signature{0, "RDX3"sv, FileKind::foreign, "an R data file", save_as_csv},
     Signature{257, "ustar"sv, FileKind::foreign, "a tar archive", "unpack it (tar -xf) and give the files in it"},
     Signature{0, "ARROW1"sv, FileKind::foreign, "an Arrow/Feather file", "write it as Parquet or CSV"},
-    Signature{0,
-              "\x7f"
-              "ELF"sv,
-              FileKind::foreign, "a program", "give a table"},
+    Signature{0, "\177ELF"sv, FileKind::foreign, "a program", "give a table"},
     Signature{0, "\x89PNG"sv, FileKind::foreign, "a picture", "give a table"},
     Signature{0, "\xff\xd8\xff"sv, FileKind::foreign, "a picture", "give a table"},
 };

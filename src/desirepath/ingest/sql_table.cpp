@@ -15,13 +15,15 @@ namespace desirepath::inline ingest {
 
 namespace {
 
+std::string quoted(std::string_view text, char mark) {
+  std::string result(1, mark);
+  for (const char c : text)
+    result.append(c == mark ? 2 : 1, c);
+  return result + mark;
+}
+
 std::string quoted_text(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') quoted += '\'';
-    quoted += c;
-  }
-  return quoted + "'";
+  return quoted(text, '\'');
 }
 
 /// A result that frees itself.
@@ -48,12 +50,7 @@ std::string unknown_column(const char* message) {
 }  // namespace
 
 std::string quoted_identifier(std::string_view name) {
-  std::string quoted = "\"";
-  for (const char c : name) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + "\"";
+  return quoted(name, '"');
 }
 
 struct SqlTable::State {
@@ -107,10 +104,10 @@ void SqlTable::State::open(const char* path, const std::vector<std::string>& all
     throw BackendError("DuckDB could not be started");
   }
   if (duckdb_connect(database, &connection) == DuckDBError) throw BackendError("DuckDB could not be started");
-  std::vector<std::string> quoted;
-  for (const std::string& allowed : allowed_files)
-    quoted.push_back(quoted_text(allowed));
-  const bool locked = run(concat("SET allowed_paths = [", join(quoted, ", "), "]")) &&
+  std::vector<std::string> allowed;
+  for (const std::string& allowed_file : allowed_files)
+    allowed.push_back(quoted_text(allowed_file));
+  const bool locked = run(concat("SET allowed_paths = [", join(allowed, ", "), "]")) &&
                       run("SET enable_external_access = false") && run("SET preserve_insertion_order = true") &&
                       run("SET lock_configuration = true");
   if (!locked) throw BackendError("DuckDB could not be locked down");
