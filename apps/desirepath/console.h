@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "desirepath/core/answer.h"
+#include "desirepath/core/atomic_file.h"
 #include "desirepath/core/progress.h"
 
 namespace desirepath::app {
@@ -24,6 +25,7 @@ struct Console {
   int threads = 0;  // 0: all cores
 
   int thread_count() const;
+  Overwrite overwrite() const { return force ? Overwrite::allow : Overwrite::refuse; }
   /// A line for people on stderr; nothing with --quiet.
   void say(const std::string& line) const;
   void warn(const std::string& line) const;

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "model_input.h"
 #include "setting_options.h"
 
 #include "desirepath/core/error.h"

@@ -20,7 +20,6 @@ void add_prepare(Program& program) {
   struct Options {
     std::vector<std::string> sources;
     std::string out, rejects;
-    bool force = false;
   };
   auto options = std::make_shared<Options>();
   verb.app->add_option("SOURCE", options->sources, "CSV, TSV, gz, zst, Parquet or DuckDB files, or patterns")
@@ -31,19 +30,19 @@ void add_prepare(Program& program) {
       ->add_option("--rejects", options->rejects,
                    "write where and why rows were bad: file,record,column,reason (no student data)")
       ->type_name("FILE");
-  verb.app->add_flag("--force", options->force, "replace files that exist");
+  verb.add_force();
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, table] {
     Console& console = *verb.console;
-    const Overwrite overwrite = options->force ? Overwrite::allow : Overwrite::refuse;
-    check_target(options->out, overwrite, options->sources);
-    if (!options->rejects.empty()) check_target(options->rejects, overwrite, options->sources);
+    check_target(options->out, console.overwrite(), options->sources);
+    if (!options->rejects.empty()) check_target(options->rejects, console.overwrite(), options->sources);
     if (options->out == options->rejects) throw OptionError("--out and --rejects name the same file");
     Preparation made = prepare_tables(options->sources, table->options(console), console.progress_sink());
     console.end_progress();
-    if (!options->rejects.empty()) made.report.write_rejects(options->rejects, overwrite);  // they say what to mend
+    if (!options->rejects.empty())
+      made.report.write_rejects(options->rejects, console.overwrite());  // they say what to mend
     if (!made.cohort) throw InputError(made.failure);
-    made.cohort->save(options->out, overwrite);
+    made.cohort->save(options->out, console.overwrite());
     made.file = options->out;
     console.tell("prepare", made);
   };

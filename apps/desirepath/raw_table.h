@@ -9,7 +9,7 @@
 #include "console.h"
 
 #include "desirepath/ingest/table_options.h"
-#include "desirepath/transcripts/cohort.h"
+#include "desirepath/transcripts/align.h"
 
 namespace desirepath::app {
 
@@ -25,5 +25,8 @@ std::shared_ptr<RawTableArguments> add_raw_table_options(CLI::App& app);
 /// A prepared cohort file, the students of it that --where selects, or a raw table prepared on the way; there a course
 /// needs but one taker where the user does not say otherwise.
 Cohort open_cohort(const std::string& path, const RawTableArguments& arguments, Console& console);
+/// The same through another schema.
+Cohort open_aligned_cohort(const std::string& path, const Schema& schema, UnseenCourses unseen,
+                           const std::string& whose, const RawTableArguments& arguments, Console& console);
 
 }  // namespace desirepath::app

@@ -16,20 +16,18 @@ void add_simulate(Program& program) {
   struct Options {
     std::string out;
     SettingValues settings;
-    bool force = false;
   };
   auto options = std::make_shared<Options>();
   verb.app->add_option("--out", options->out, "folder to write into")->required();
   add_settings(*verb.app, list_settings(declaration_of<SyntheticOptions>()), options->settings);
-  verb.app->add_flag("--force", options->force, "replace files that exist");
+  verb.add_force();
   verb.run = [&verb, options] {
     Console& console = *verb.console;
     auto synthetic = settings_from<SyntheticOptions>(options->settings);
     synthetic.seed = console.seed;
     synthetic.threads = console.thread_count();
-    const Overwrite overwrite = options->force ? Overwrite::allow : Overwrite::refuse;
     const SyntheticFiles written =
-        write_synthetic_university(synthetic, options->out, overwrite, console.progress_sink());
+        write_synthetic_university(synthetic, options->out, console.overwrite(), console.progress_sink());
     console.end_progress();
     console.tell("simulate", written);
   };

@@ -16,23 +16,21 @@ void add_split(Program& program) {
   struct Options {
     std::string cohort, out;
     SettingValues settings;
-    bool force = false;
   };
   auto options = std::make_shared<Options>();
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->required();
   verb.app->add_option("--out", options->out, "folder for training.cohort, validation.cohort and hold-out.cohort")
       ->required();
   add_settings(*verb.app, list_settings(declaration_of<SplitOptions>()), options->settings);
-  verb.app->add_flag("--force", options->force, "replace files that exist");
+  verb.add_force();
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, table] {
     Console& console = *verb.console;
     const auto splitting = settings_from<SplitOptions>(options->settings);
-    const Overwrite overwrite = options->force ? Overwrite::allow : Overwrite::refuse;
-    check_split_targets(options->out, overwrite);
+    check_split_targets(options->out, console.overwrite());
     const Cohort cohort = open_cohort(options->cohort, *table, console);
     const Split split = split_students(cohort, splitting, RandomStream(console.seed).child("split"));
-    console.tell("split", write_split(cohort, split, options->out, overwrite));
+    console.tell("split", write_split(cohort, split, options->out, console.overwrite()));
   };
 }
 

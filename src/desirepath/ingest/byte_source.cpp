@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -38,8 +37,6 @@ class FileBytes : public ByteSource {
     size_ = static_cast<double>(status.st_size);
   }
   ~FileBytes() override { ::close(descriptor_); }
-  FileBytes(const FileBytes&) = delete;
-  FileBytes& operator=(const FileBytes&) = delete;
 
   std::size_t read(std::span<char> buffer) override {
     while (true) {
@@ -101,8 +98,6 @@ class GzipBytes : public PackedBytes {
     if (inflateInit2(&stream_, 16 + MAX_WBITS) != Z_OK) throw Error("no memory to unpack gzip");
   }
   ~GzipBytes() override { inflateEnd(&stream_); }
-  GzipBytes(const GzipBytes&) = delete;
-  GzipBytes& operator=(const GzipBytes&) = delete;
 
   std::size_t read(std::span<char> buffer) override {
     stream_.next_out = reinterpret_cast<Bytef*>(buffer.data());
@@ -150,8 +145,6 @@ class ZstdBytes : public PackedBytes {
     ZSTD_DCtx_setParameter(stream_, ZSTD_d_windowLogMax, 31);
   }
   ~ZstdBytes() override { ZSTD_freeDStream(stream_); }
-  ZstdBytes(const ZstdBytes&) = delete;
-  ZstdBytes& operator=(const ZstdBytes&) = delete;
 
   std::size_t read(std::span<char> buffer) override {
     ZSTD_outBuffer output{buffer.data(), buffer.size(), 0};
@@ -171,24 +164,6 @@ class ZstdBytes : public PackedBytes {
  private:
   ZSTD_DStream* stream_;
   bool inside_frame_ = false;
-};
-
-class MemoryBytes : public ByteSource {
- public:
-  explicit MemoryBytes(std::string text) : text_(std::move(text)) {}
-  std::size_t read(std::span<char> buffer) override {
-    const std::size_t count = std::min(buffer.size(), text_.size() - done_);
-    std::memcpy(buffer.data(), text_.data() + done_, count);
-    done_ += count;
-    return count;
-  }
-  double fraction() const override {
-    return text_.empty() ? 1 : static_cast<double>(done_) / static_cast<double>(text_.size());
-  }
-
- private:
-  std::string text_;
-  std::size_t done_ = 0;
 };
 
 struct Signature {
@@ -285,10 +260,6 @@ std::unique_ptr<ByteSource> open_bytes(const std::filesystem::path& path, FileKi
   if (kind == FileKind::gzip) return std::make_unique<GzipBytes>(path);
   if (kind == FileKind::zstd) return std::make_unique<ZstdBytes>(path);
   return std::make_unique<FileBytes>(path);
-}
-
-std::unique_ptr<ByteSource> bytes_of(std::string text) {
-  return std::make_unique<MemoryBytes>(std::move(text));
 }
 
 }  // namespace desirepath::inline ingest

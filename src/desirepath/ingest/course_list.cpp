@@ -10,16 +10,9 @@ namespace desirepath::inline ingest {
 
 std::vector<Course> courses_from_table(const SmallTable& table) {
   const std::size_t name = table.require("course");
-  const auto text = [&](std::string_view column) { return table.find(column); };
-  const auto label = text("label"), subject = text("subject"), school = text("school"),
-             concentration = text("concentration"), prerequisites = text("prerequisites");
-  const std::set<std::size_t> known = [&] {
-    std::set<std::size_t> columns = {name};
-    for (const auto& column : {label, subject, school, concentration, prerequisites}) {
-      if (column) columns.insert(*column);
-    }
-    return columns;
-  }();
+  const auto label = table.find("label"), subject = table.find("subject"), school = table.find("school"),
+             concentration = table.find("concentration"), prerequisites = table.find("prerequisites");
+  const std::set<std::optional<std::size_t>> known = {name, label, subject, school, concentration, prerequisites};
   std::vector<Course> courses;
   std::set<std::string> seen;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {

@@ -54,9 +54,6 @@ PrepareReport PrepareReport::of_reading(RowCollection& collection, const TableOp
   report.rejects = std::move(collection.rejects);
   for (const SourceSummary& source : report.sources)
     report.rows_in += source.rows;
-  for (const auto& [reason, count] : report.rejects.by_reason())
-    report.rejected.push_back({reason, count});
-  std::ranges::stable_sort(report.rejected, std::ranges::greater(), &Counted::count);
   if (options.periods == PeriodRule::automatic && collection.periods != PeriodRule::as_given) {
     report.notes.push_back(concat("no period column: periods are years since entry, counted from the terms (",
                                   setting_name("periods"), ")"));
@@ -87,29 +84,19 @@ void PrepareReport::count_fates(const RowCollection& collection, const SiftedRow
   rows_kept = rows.back();
   const auto names = names_of_rules(options, sifted.last_period);
   std::int64_t left = rows_in - rows_rejected();
-  stages.push_back({"rows read", left, std::ssize(sifted.students), std::ssize(courses)});
+  stages.push_back({"rows read", 0, left, std::ssize(sifted.students), std::ssize(courses)});
   for (std::size_t f = 0; f < rule_count; ++f) {
     if (rows[f] == 0) continue;
     const auto fate = static_cast<Fate>(f);
     left -= rows[f];
-    filtered.push_back({names[f], rows[f]});
-    stages.push_back({names[f], left, outlasting(sifted.presence, fate), outlasting(courses, fate)});
+    stages.push_back({names[f], rows[f], left, outlasting(sifted.presence, fate), outlasting(courses, fate)});
   }
-}
-
-std::int64_t PrepareReport::rows_filtered() const {
-  std::int64_t total = 0;
-  for (const Counted& rule : filtered)
-    total += rule.count;
-  return total;
 }
 
 std::optional<std::string> PrepareReport::too_many_rejected(double max_bad) const {
   const double bad = static_cast<double>(rows_rejected()) / static_cast<double>(std::max<std::int64_t>(1, rows_in));
   if (bad <= max_bad) return std::nullopt;
-  const Reject& first = *std::ranges::min_element(rejects.kept(), [](const Reject& a, const Reject& b) {
-    return a.source != b.source ? a.source < b.source : a.record < b.record;
-  });
+  const Reject& first = *std::ranges::min_element(rejects.kept(), {}, &Reject::place);
   const bool names_column = first.column.empty() || first.reason.find(first.column) != std::string::npos;
   return concat(to_string(SourcePosition{sources[first.source].file, first.record, 0}), ": ",
                 names_column ? "" : first.column + ": ", first.reason, "; ",
@@ -131,11 +118,12 @@ nlohmann::ordered_json PrepareReport::to_json() const {
   json["rows_filtered"] = rows_filtered();
   json["rows_rejected"] = rows_rejected();
   json["filtered"] = nlohmann::ordered_json::array();
-  for (const Counted& rule : filtered)
-    json["filtered"].push_back({{"rule", rule.what}, {"rows", rule.count}});
+  for (const Stage& stage : stages) {
+    if (stage.taken > 0) json["filtered"].push_back({{"rule", stage.rule}, {"rows", stage.taken}});
+  }
   json["rejected"] = nlohmann::ordered_json::array();
-  for (const Counted& reason : rejected)
-    json["rejected"].push_back({{"reason", reason.what}, {"rows", reason.count}});
+  for (const auto& [reason, count] : rejects.by_reason())
+    json["rejected"].push_back({{"reason", reason}, {"rows", count}});
   json["stages"] = stage_table().to_json();
   json["sources"] = nlohmann::ordered_json::array();
   for (const SourceSummary& source : sources) {
@@ -152,7 +140,7 @@ nlohmann::ordered_json PrepareReport::to_json() const {
 Table PrepareReport::stage_table() const {
   Table table({{"after"}, {"rows"}, {"students"}, {"courses"}});
   for (const Stage& stage : stages)
-    table.add_row({stage.filter, stage.rows, stage.students, stage.courses});
+    table.add_row({stage.rule, stage.rows, stage.students, stage.courses});
   return table;
 }
 
@@ -170,10 +158,10 @@ void PrepareReport::print(std::ostream& out) const {
     out << '\n';
     stage_table().print_text(out);
   }
-  if (!rejected.empty()) {
+  if (rows_rejected() > 0) {
     Table reasons({{"rejected because"}, {"rows"}, {"first at"}});
-    for (const Counted& reason : rejected)
-      reasons.add_row({reason.what, reason.count, first_place_of(reason.what, *this)});
+    for (const auto& [reason, count] : rejects.by_reason())
+      reasons.add_row({reason, count, first_place_of(reason, *this)});
     out << '\n';
     reasons.print_text(out);
   }

@@ -14,14 +14,10 @@
 
 namespace desirepath::inline ingest {
 
-struct Counted {
-  std::string what;
-  std::int64_t count = 0;
-};
-
-/// What is left after a filter.
+/// What a rule took and what is left after it; the first stage is all that was read.
 struct Stage {
-  std::string filter;
+  std::string rule;
+  std::int64_t taken = 0;
   std::int64_t rows = 0;  // enrollments and presence rows
   std::int64_t students = 0;
   std::int64_t courses = 0;
@@ -31,9 +27,7 @@ struct PrepareReport {
   std::vector<SourceSummary> sources;
   std::int64_t rows_in = 0;
   std::int64_t rows_kept = 0;
-  std::vector<Counted> filtered;  // by rule, in the order the rules apply
-  std::vector<Counted> rejected;  // by reason
-  std::vector<Stage> stages;
+  std::vector<Stage> stages;  // in the order the rules apply
   std::vector<std::string> notes;
   RejectLog rejects;
 
@@ -42,7 +36,7 @@ struct PrepareReport {
   /// Of files that were read, once the rules have been applied.
   void count_fates(const RowCollection& collection, const SiftedRows& sifted, const TableOptions& options);
 
-  std::int64_t rows_filtered() const;
+  std::int64_t rows_filtered() const { return stages.empty() ? 0 : stages.front().rows - stages.back().rows; }
   std::int64_t rows_rejected() const { return rejects.count(); }
   /// The first bad row and how many there are, where they are more than this share of all; else nothing.
   std::optional<std::string> too_many_rejected(double max_bad) const;

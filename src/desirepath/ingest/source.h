@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "desirepath/ingest/byte_source.h"
 #include "desirepath/ingest/presets.h"
 #include "desirepath/ingest/rejects.h"
 #include "desirepath/ingest/row_source.h"
@@ -48,6 +49,6 @@ struct SmallTable {
   std::size_t require(std::string_view column) const;
 };
 SmallTable read_small_table(const std::string& path);
-SmallTable small_table_of_text(std::string text, const std::string& file);
+SmallTable read_small_table(std::unique_ptr<ByteSource> bytes, const std::string& file);
 
 }  // namespace desirepath::inline ingest

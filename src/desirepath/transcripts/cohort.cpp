@@ -110,7 +110,8 @@ std::string Cohort::fingerprint() const {
   return digest.finish().hex();
 }
 
-void Cohort::fill(ArchiveWriter& archive) const {
+ArchiveWriter Cohort::to_archive() const {
+  ArchiveWriter archive("cohort");
   const std::int64_t periods = schema().period_count();
   archive.set("schema", schema().to_json().dump());
   archive.set("provenance", parts_->provenance);
@@ -130,18 +131,7 @@ void Cohort::fill(ArchiveWriter& archive) const {
     archive.add(concat("attribute.", a, ".codes"), parts_->attributes[a].codes);
   }
   archive.add_texts("attributes", names);
-}
-
-void Cohort::save(const std::filesystem::path& path, Overwrite overwrite) const {
-  ArchiveWriter archive("cohort");
-  fill(archive);
-  archive.write(path, overwrite);
-}
-
-std::vector<std::byte> Cohort::bytes() const {
-  ArchiveWriter archive("cohort");
-  fill(archive);
-  return archive.bytes();
+  return archive;
 }
 
 Cohort Cohort::load(const ArchiveReader& archive) {
