@@ -74,22 +74,21 @@ DependencyTree rooted_at_centre(const DependencyTree& tree) {
   }
   // Leaves are taken off, round after round; the last one or two left are the centre.
   std::vector<std::size_t> degree(count);
-  std::vector<Id> leaves;
+  std::vector<Id> taken_off;
   for (std::size_t bit = 0; bit < count; ++bit) {
     degree[bit] = neighbours[bit].size();
-    if (degree[bit] <= 1) leaves.push_back(static_cast<Id>(bit));
+    if (degree[bit] <= 1) taken_off.push_back(static_cast<Id>(bit));
   }
-  for (std::size_t left = count; left > 2;) {
-    left -= leaves.size();
-    std::vector<Id> next;
-    for (const Id leaf : leaves) {
-      for (const Id other : neighbours[static_cast<std::size_t>(leaf)]) {
-        if (--degree[static_cast<std::size_t>(other)] == 1) next.push_back(other);
+  std::size_t round = 0;  // where the present round begins in taken_off
+  while (count - round > 2) {
+    const std::size_t end = taken_off.size();
+    for (; round < end; ++round) {
+      for (const Id other : neighbours[static_cast<std::size_t>(taken_off[round])]) {
+        if (--degree[static_cast<std::size_t>(other)] == 1) taken_off.push_back(other);
       }
     }
-    leaves = std::move(next);
   }
-  const Id root = std::ranges::min(leaves);
+  const Id root = *std::min_element(taken_off.begin() + static_cast<std::ptrdiff_t>(round), taken_off.end());
   std::vector<Id> parent(count, -1), order = {root};
   for (std::size_t i = 0; i < order.size(); ++i) {
     for (const Id other : neighbours[static_cast<std::size_t>(order[i])]) {
