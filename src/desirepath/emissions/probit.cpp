@@ -33,6 +33,20 @@ std::vector<NodeTable> tables_of(const RowMatrix& intercepts, const RowMatrix& s
   return tables;
 }
 
+RowMatrix intercepts_of(const std::vector<NodeTable>& states) {
+  RowMatrix all(states.front().bit_count(), states.size());
+  for (std::size_t k = 0; k < states.size(); ++k)
+    all.col(static_cast<Index>(k)) = states[k].intercepts();
+  return all;
+}
+RowMatrix slopes_of(const std::vector<NodeTable>& states) {
+  const Index bits = states.front().bit_count();
+  RowMatrix all(bits * static_cast<Index>(states.size()), states.front().slopes().cols());
+  for (std::size_t k = 0; k < states.size(); ++k)
+    all.middleRows(static_cast<Index>(k) * bits, bits) = states[k].slopes();
+  return all;
+}
+
 }  // namespace
 
 NodeSet factor_nodes(Index factors, Index nodes) {
@@ -47,23 +61,26 @@ NodeSet factor_nodes(Index factors, Index nodes) {
   return set;
 }
 
-std::int64_t probit_parameter_count(Id bits, Id states, Index factors) {
-  return states * (bits * (1 + factors) - factors * (factors - 1) / 2);
+std::span<const LikelihoodKind> ProbitParameters::likelihood_kinds() const {
+  static constexpr std::array kinds = {LikelihoodKind::mass};
+  return kinds;
+}
+
+std::int64_t ProbitParameters::parameter_count() const {
+  const Index factors = factor_count();
+  return state_count() * (bit_count() * (1 + factors) - factors * (factors - 1) / 2);
+}
+
+void ProbitParameters::save(ArchiveWriter& archive, const std::string& prefix) const {
+  archive.add(prefix + ".intercepts", intercepts_);
+  archive.add(prefix + ".slopes", slopes_);
 }
 
 ProbitEmission::ProbitEmission(const RowMatrix& intercepts, const RowMatrix& slopes, const NodeSet& nodes)
-    : ProbitEmission(tables_of(intercepts, slopes, nodes)) {}
+    : ProbitParameters(intercepts, slopes), states_(tables_of(intercepts, slopes, nodes)) {}
 
-ProbitEmission::ProbitEmission(std::vector<NodeTable> states) : states_(std::move(states)) {
-  const Index bits = states_.front().bit_count();
-  intercepts_.resize(bits, state_count());
-  slopes_.resize(bits * state_count(), states_.front().slopes().cols());
-  for (Index k = 0; k < state_count(); ++k) {
-    const NodeTable& table = states_[static_cast<std::size_t>(k)];
-    intercepts_.col(k) = table.intercepts();
-    slopes_.middleRows(k * bits, bits) = table.slopes();
-  }
-}
+ProbitEmission::ProbitEmission(std::vector<NodeTable> states)
+    : ProbitParameters(intercepts_of(states), slopes_of(states)), states_(std::move(states)) {}
 
 std::unique_ptr<Emission> ProbitEmission::load(const ArchiveReader& archive, const std::string& prefix) {
   const auto matrix = [&](const std::string& name) -> RowMatrix {
@@ -78,11 +95,6 @@ std::unique_ptr<Emission> ProbitEmission::load(const ArchiveReader& archive, con
   const std::vector<double> log_weights = archive.read<double>(prefix + ".node_log_weights", {nodes.rows()});
   return std::make_unique<ProbitEmission>(matrix(".intercepts"), matrix(".slopes"),
                                           NodeSet{nodes, Eigen::Map<const Vector>(log_weights.data(), nodes.rows())});
-}
-
-std::span<const LikelihoodKind> ProbitEmission::likelihood_kinds() const {
-  static constexpr std::array kinds = {LikelihoodKind::mass};
-  return kinds;
 }
 
 RowScores ProbitEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Compute& compute) const {
@@ -180,10 +192,6 @@ RowMatrix ProbitEmission::bit_probabilities() const {
   return result;
 }
 
-std::int64_t ProbitEmission::parameter_count() const {
-  return probit_parameter_count(bit_count(), state_count(), slopes_.cols());
-}
-
 std::unique_ptr<Emission> ProbitEmission::reordered(std::span<const Id> order) const {
   std::vector<NodeTable> states;
   for (const Id state : order)
@@ -192,8 +200,7 @@ std::unique_ptr<Emission> ProbitEmission::reordered(std::span<const Id> order) c
 }
 
 void ProbitEmission::save(ArchiveWriter& archive, const std::string& prefix) const {
-  archive.add(prefix + ".intercepts", intercepts_);
-  archive.add(prefix + ".slopes", slopes_);
+  ProbitParameters::save(archive, prefix);
   archive.add(prefix + ".nodes", RowMatrix(nodes().points));
   archive.add(prefix + ".node_log_weights", nodes().log_weights);
 }

@@ -9,16 +9,14 @@
 #include "desirepath/emissions/family.h"
 #include "desirepath/emissions/gaussian_choices.h"
 #include "desirepath/emissions/probit_nodes.h"
+#include "desirepath/emissions/probit_parameters.h"
 
 namespace desirepath::inline emissions {
 
 /// The factors' distribution: quasi-random points with weights, mean 0 and covariance I exactly.
 NodeSet factor_nodes(Index factors, Index nodes);
 
-/// Free parameters: an intercept and slopes for each state and bit, less the ways to turn the factors.
-std::int64_t probit_parameter_count(Id bits, Id states, Index factors);
-
-class ProbitEmission : public Emission {
+class ProbitEmission : public ProbitParameters {
  public:
   static constexpr std::string_view family_name = "probit";
   /// intercepts: bits by states; slopes: (state, bit) by factors. Throws ArchiveError where they do not fit.
@@ -29,26 +27,16 @@ class ProbitEmission : public Emission {
 
   const std::vector<NodeTable>& states() const { return states_; }
   const NodeSet& nodes() const { return states_.front().nodes(); }
-  const RowMatrix& intercepts() const { return intercepts_; }
-  const RowMatrix& slopes() const { return slopes_; }
-  Id factor_count() const { return static_cast<Id>(slopes_.cols()); }
 
-  std::string_view family() const override { return family_name; }
-  Id state_count() const override { return static_cast<Id>(states_.size()); }
-  Id bit_count() const override { return static_cast<Id>(states_.front().bit_count()); }
-  std::span<const LikelihoodKind> likelihood_kinds() const override;
   RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
                   const Compute& compute) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override;
-  std::int64_t parameter_count() const override;
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
   void save(ArchiveWriter& archive, const std::string& prefix) const override;
-  std::int64_t byte_count() const override { return (intercepts_.size() + slopes_.size()) * 8; }
 
  private:
   std::vector<NodeTable> states_;
-  RowMatrix intercepts_, slopes_;  // as in the file
 };
 
 struct ProbitOptions {

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "desirepath/core/error.h"
-#include "desirepath/emissions/probit.h"
 #include "desirepath/emissions/thresholded_rows.h"
 #include "desirepath/probability/factor_ep.h"
 #include "desirepath/probability/normal.h"
@@ -22,21 +21,16 @@ constexpr FactorSamplerOptions draw_options = {.points = 64, .scrambles = 2};
 }  // namespace
 
 ProbitGaussianEmission::ProbitGaussianEmission(RowMatrix intercepts, RowMatrix slopes)
-    : intercepts_(std::move(intercepts)), slopes_(std::move(slopes)) {
-  const Index bits = intercepts_.rows();
-  if (bits == 0 || intercepts_.cols() == 0 || slopes_.rows() != intercepts_.size())
+    : ProbitParameters(std::move(intercepts), std::move(slopes)) {
+  const Index bits = this->intercepts().rows();
+  if (bits == 0 || this->intercepts().cols() == 0 || this->slopes().rows() != this->intercepts().size())
     throw ArchiveError("probit: intercepts and slopes do not fit each other");
   try {
-    for (Index k = 0; k < intercepts_.cols(); ++k)
-      states_.emplace_back(intercepts_.col(k), slopes_.middleRows(k * bits, bits));
+    for (Index k = 0; k < this->intercepts().cols(); ++k)
+      states_.emplace_back(this->intercepts().col(k), this->slopes().middleRows(k * bits, bits));
   } catch (const InputError& error) {
     throw ArchiveError(error.what());
   }
-}
-
-std::span<const LikelihoodKind> ProbitGaussianEmission::likelihood_kinds() const {
-  static constexpr std::array kinds = {LikelihoodKind::mass};
-  return kinds;
 }
 
 RowScores ProbitGaussianEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Compute& compute) const {
@@ -92,29 +86,21 @@ RowMatrix ProbitGaussianEmission::bit_probabilities() const {
   RowMatrix result(bit_count(), state_count());
   for (Index k = 0; k < state_count(); ++k) {
     for (Index j = 0; j < bit_count(); ++j)
-      result(j, k) = normal_cdf(intercepts_(j, k) / std::sqrt(1 + slopes_.row(k * bit_count() + j).squaredNorm()));
+      result(j, k) =
+          normal_cdf(this->intercepts()(j, k) / std::sqrt(1 + this->slopes().row(k * bit_count() + j).squaredNorm()));
   }
   return result;
 }
 
-std::int64_t ProbitGaussianEmission::parameter_count() const {
-  return probit_parameter_count(bit_count(), state_count(), slopes_.cols());
-}
-
 std::unique_ptr<Emission> ProbitGaussianEmission::reordered(std::span<const Id> order) const {
   const Index bits = bit_count(), states = static_cast<Index>(order.size());
-  RowMatrix intercepts(bits, states), slopes(bits * states, slopes_.cols());
+  RowMatrix intercepts(bits, states), slopes(bits * states, this->slopes().cols());
   for (Index k = 0; k < states; ++k) {
     const Index old = order[static_cast<std::size_t>(k)];
-    intercepts.col(k) = intercepts_.col(old);
-    slopes.middleRows(k * bits, bits) = slopes_.middleRows(old * bits, bits);
+    intercepts.col(k) = this->intercepts().col(old);
+    slopes.middleRows(k * bits, bits) = this->slopes().middleRows(old * bits, bits);
   }
   return std::make_unique<ProbitGaussianEmission>(std::move(intercepts), std::move(slopes));
-}
-
-void ProbitGaussianEmission::save(ArchiveWriter& archive, const std::string& prefix) const {
-  archive.add(prefix + ".intercepts", intercepts_);
-  archive.add(prefix + ".slopes", slopes_);
 }
 
 }  // namespace desirepath::inline emissions
