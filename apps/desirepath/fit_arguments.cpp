@@ -68,8 +68,12 @@ std::shared_ptr<FitArguments> add_fit_options(CLI::App& app, bool single) {
         ->default_str(setting_text(info.standard))
         ->group(training);
   }
+  // A selection ranges over the sizes itself.
+  const auto is_size = [&](const Setting& info) {
+    return std::ranges::find(catalog.models, info.name, &ModelEntry::size_setting) != catalog.models.end();
+  };
   std::erase_if(settings, [&](const Setting& info) {
-    return info.name == "start" || info.name == "validation" || (info.name == "states" && !single);
+    return info.name == "start" || info.name == "validation" || (!single && is_size(info));
   });
   add_settings(app, settings, a->settings, model);
   app.add_option("--transitions", a->transitions,

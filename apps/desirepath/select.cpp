@@ -4,6 +4,8 @@
 #include "program.h"
 
 #include "desirepath/core/atomic_file.h"
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/evaluation/model_selection.h"
 #include "desirepath/reports/selection_figure.h"
@@ -14,15 +16,18 @@ void add_select(Program& program) {
   Verb& verb = program.add({"select",
                             "K by BIC, AIC, ICL and held-out likelihood",
                             {"desirepath select all.cohort --model nb --states 2:20",
-                             "desirepath select all.cohort --model cmm --states 2,4,8 --figure k.svg --csv"},
+                             "desirepath select all.cohort --model cmm --states 2,4,8 --figure k.svg --csv",
+                             "desirepath select all.cohort --model hct --tree-states 8,16,32"},
                             /*prints_table=*/true});
   struct Options {
-    std::string cohort, states = "2:12", figure;
+    std::string cohort, figure;
+    std::optional<std::string> states, tree_states;
     double share = 0.2;
   };
   auto options = std::make_shared<Options>();
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->required();
-  verb.app->add_option("--states", options->states, "2:20, 2:20:3 or 2,4,8")->capture_default_str();
+  verb.app->add_option("--states", options->states, "2:20, 2:20:3 or 2,4,8 (2:12)");
+  verb.app->add_option("--tree-states", options->tree_states, "of hct, whose size this is: 8,16,32");
   verb.app->add_option("--held-out", options->share, "share of the students set aside")->capture_default_str();
   verb.app->add_option("--figure", options->figure, "write the curves as SVG");
   verb.add_force();
@@ -31,8 +36,14 @@ void add_select(Program& program) {
   verb.run = [&verb, options, training, table] {
     Console& console = *verb.console;
     if (!options->figure.empty()) check_target(options->figure, console.overwrite());
-    const std::vector<Id> states = parse_state_range(options->states);
-    const FitOptions fit_options = training->options(console);
+    FitOptions fit_options = training->options(console);
+    const bool by_trees = fit_options.choice().model->size_setting == "tree-states";
+    if (by_trees && options->states)
+      throw OptionError(concat("the size of ", fit_options.choice().model->name, " is ", setting_name("tree-states")));
+    if (!by_trees && options->tree_states)
+      fit_options.set("tree-states", std::int64_t{parse_state_range(*options->tree_states).front()});
+    const std::vector<Id> states =
+        parse_state_range(by_trees ? options->tree_states.value_or("8,16,32") : options->states.value_or("2:12"));
     const Cohort cohort = open_cohort(options->cohort, *table, console);
     const Compute compute(console.thread_count(), console.interrupt_flag());
     const Selection selection =

@@ -79,6 +79,13 @@ class Select(ProgramTest):
                                     "--threads", threads).out for threads in (1, 2, 3, 7)]
         self.assertEqual(outputs, [outputs[0]] * 4)
 
+    def test_the_size_of_a_committee_is_its_tree_states(self):
+        self.write_students()
+        done = self.run_program("select", "t.csv", "--model", "hct", "--trees", 2, "--iterations", 4, "--tree-states", "2,4", "--json").json
+        self.assertEqual([row["states"] for row in done["rows"]], [2, 4])
+        self.assertIn("--tree-states", self.run_program("select", "t.csv", "--model", "hct", "--states", "2:4", code=2).err)
+        self.run_program("select", "t.csv", "--model", "nb", "--tree-states", "2", "--states", "2", code=2)
+
 
 if __name__ == "__main__":
     unittest.main()
