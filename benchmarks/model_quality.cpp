@@ -12,9 +12,9 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/table.h"
 #include "desirepath/core/text.h"
-#include "desirepath/evaluation/inference_accuracy.h"
-#include "desirepath/evaluation/sample_error.h"
 #include "desirepath/models/training.h"
+#include "desirepath/queries/inference_accuracy.h"
+#include "desirepath/queries/sample_error.h"
 #include "desirepath/queries/student_scores.h"
 #include "desirepath/transcripts/split.h"
 

@@ -7,6 +7,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
+#include "desirepath/ingest/evidence_table.h"
 #include "desirepath/queries/query.h"
 
 namespace desirepath::app {
@@ -16,7 +17,7 @@ namespace {
 void add_query(Program& program, const Query& query) {
   Verb& verb = program.add({query.name, query.what, query.examples, /*prints_table=*/true});
   struct Options {
-    std::string model, cohort;
+    std::string model, cohort, given;
     bool ignore_unseen = false;
     SettingValues settings;
   };
@@ -26,6 +27,13 @@ void add_query(Program& program, const Query& query) {
   if (query.cohort != CohortUse::none) {
     CLI::Option* cohort = verb.app->add_option("COHORT", options->cohort, query.cohort_help);
     if (query.cohort == CohortUse::required) cohort->required();
+  }
+  if (query.takes_evidence) {
+    verb.app
+        ->add_option("--given", options->given,
+                     "table student,period,course,taken of what is known (taken 1 or 0; course * with 0: nothing else "
+                     "in that period)")
+        ->type_name("EVIDENCE");
   }
   add_settings(*verb.app, list_settings(query.settings), options->settings);
   if (query.cohort != CohortUse::none) {
@@ -41,9 +49,15 @@ void add_query(Program& program, const Query& query) {
       cohort = open_aligned_cohort(options->cohort, stored.model->schema(), unseen, "the model does not know", *table,
                                    console);
     }
+    std::optional<EvidenceBatch> given;
+    if (!options->given.empty()) {
+      if (cohort) throw OptionError("--given and a COHORT both say what is known: give one of them");
+      given = evidence_from_table(stored.model->schema(), read_small_table(options->given));
+    }
     const Compute compute(console.thread_count(), console.interrupt_flag());
-    const auto answer = query.ask({stored, cohort ? &*cohort : nullptr, options->settings, console.csv && cohort,
-                                   console.seed, compute, console.progress_sink()});
+    const auto answer = query.ask({stored, cohort ? &*cohort : nullptr, given ? &*given : nullptr, options->settings,
+                                   console.csv && cohort, !console.csv && !console.json, console.seed, compute,
+                                   console.progress_sink()});
     console.end_progress();
     console.show(query.name, *answer);
   };

@@ -52,7 +52,7 @@ void add_settings(CLI::App& app, std::span<const Setting> settings, SettingValue
           },
           help);
       option->allow_extra_args(false);
-      if (info.kind == SettingKind::list) option->delimiter(',');
+      if (info.kind == SettingKind::list && !info.has_commas) option->delimiter(',');
     } else {
       option = app.add_option_function<std::string>(name, set, help);
     }

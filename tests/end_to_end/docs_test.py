@@ -58,6 +58,7 @@ class Commands(ProgramTest):
         program("simulate", "--out", ".", "--students", "300", "--courses", "40", "--periods", "4")
         program("prepare", "enrollments.csv", "--courses", "courses.csv", "--out", "all.cohort")
         program("fit", "all.cohort", "--model", "cmm+bernoulli", "--states", "3", "--out", "all.desirepath")
+        program("fit", "all.cohort", "--model", "hct", "--trees", "2", "--iterations", "5", "--out", "answers.desirepath")
         (cls.prepared / "case.json").write_text(json.dumps({"x": [1, 0, 1], "mean": 0, "rho": 0.5}))
         with open(cls.prepared / "enrollments.csv", newline="") as file:
             rows = list(csv.DictReader(file))
@@ -101,7 +102,7 @@ class Commands(ProgramTest):
                     for line in block.splitlines():
                         if runs(line):
                             self.run_shell(line)
-                self.give(name for name in ("all.cohort", "all.desirepath") if not self.path(name).exists())
+                self.give(name for name in ("all.cohort", "all.desirepath", "answers.desirepath") if not self.path(name).exists())
                 for command in between_backticks(page):
                     if command.startswith("desirepath ") and runs(command):
                         self.run_shell(command)

@@ -5,9 +5,9 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/emissions/bernoulli.h"
-#include "desirepath/evaluation/inference_accuracy.h"
-#include "desirepath/evaluation/sample_error.h"
 #include "desirepath/models/hidden_chain.h"
+#include "desirepath/queries/inference_accuracy.h"
+#include "desirepath/queries/sample_error.h"
 #include "desirepath/queries/student_scores.h"
 
 namespace desirepath {

@@ -301,7 +301,7 @@ TEST(Catalog, AModelWithoutStatesIsOneMoreEntry) {
   // A query that needs no states answers; one that does names a model that has them.
   for (const Query& query : query_catalog()) {
     const SettingValues none;
-    const auto ask = [&] { return query.ask({stored, &cohort, none, false, 1, compute}); };
+    const auto ask = [&] { return query.ask({stored, &cohort, nullptr, none, false, true, 1, compute}); };
     if (query.name == "score") {
       EXPECT_EQ(ask()->to_json()["students"], 60);
     } else if (query.name == "states") {

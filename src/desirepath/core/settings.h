@@ -38,6 +38,7 @@ struct Setting {
   Setting& above(double bound) { return least = bound, above_least = true, *this; }
   Setting& taking(std::string placeholder) { return takes = std::move(placeholder), *this; }
   Setting& in(std::string heading) { return group = std::move(heading), *this; }
+  Setting& undivided() { return has_commas = true, *this; }
 
   std::string name;  // "covariance-prior"
   std::string what;  // for people; says the default where that is not one value
@@ -46,6 +47,7 @@ struct Setting {
   bool above_least = false;  // least itself is too little
   std::string takes;         // in place of NUMBER, TEXT ...: "COLUMN", "CONDITION"
   std::string group;         // heading in --help
+  bool has_commas = false;   // a list whose items are given one by one, since commas are part of them
   // Filled in from the field.
   SettingKind kind = SettingKind::text;
   std::vector<std::string> choices;

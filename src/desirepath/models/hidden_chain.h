@@ -46,6 +46,7 @@ class HiddenChain : public Model, public HiddenStates {
                               const Compute& compute) const override;
   const HiddenStates* hidden_states() const override { return identity_.has_kinds ? this : nullptr; }
   std::vector<CourseLink> links() const override;
+  bool models_leaving() const override { return parameters_.has_left_state || parameters_.departures.size() > 0; }
   std::int64_t parameter_count() const override;
   void save(ArchiveWriter& archive) const override;
 

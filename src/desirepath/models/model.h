@@ -1,6 +1,7 @@
 // A trained joint distribution over enrollments, and the three operations every question is made of.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,6 +25,10 @@ struct Estimates {
 /// How Gaussian steps take evidence: as -1/+1, linearly (fast, the paper's way), or by truncation at zero, sampled with
 /// a standard error. Other emissions know one way, which is exact.
 enum class Conditioning { linear, exact };
+inline std::span<const std::string_view> value_names(Conditioning) {
+  static constexpr std::array<std::string_view, 2> names = {"linear", "exact"};
+  return names;
+}
 
 /// What hidden states say of students. Steps are periods, or one step for all.
 class HiddenStates {
@@ -73,6 +78,8 @@ class Model {
   virtual std::vector<CourseLink> links() const { return {}; }
   /// The hidden states, or null for a model without them.
   virtual const HiddenStates* hidden_states() const { return nullptr; }
+  /// Whether the model knows that students leave: evidence may then say they have.
+  virtual bool models_leaving() const { return false; }
   virtual std::int64_t parameter_count() const = 0;
   virtual void save(ArchiveWriter& archive) const = 0;
 };

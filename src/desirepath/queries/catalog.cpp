@@ -3,13 +3,12 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
 #include "desirepath/queries/query.h"
-#include "desirepath/queries/states.h"
-#include "desirepath/queries/student_scores.h"
 
 namespace desirepath::inline queries {
 
 std::span<const Query> query_catalog() {
-  static const std::array queries = {score_query(), states_query()};
+  static const std::array queries = {infer_query(), sample_query(), score_query(), prerequisites_query(),
+                                     states_query()};
   return queries;
 }
 

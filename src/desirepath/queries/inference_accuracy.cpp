@@ -1,13 +1,13 @@
-#include "desirepath/evaluation/inference_accuracy.h"
+#include "desirepath/queries/inference_accuracy.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "desirepath/core/error.h"
-#include "desirepath/evaluation/sample_error.h"
+#include "desirepath/queries/sample_error.h"
 
-namespace desirepath::inline evaluation {
+namespace desirepath::inline queries {
 
 InferenceScore infer_period(const Model& model, const Cohort& training, const Cohort& students,
                             const InferenceTask& task, const Compute& compute, Conditioning conditioning) {
@@ -66,4 +66,4 @@ InferenceScore infer_period(const Model& model, const Cohort& training, const Co
   return score;
 }
 
-}  // namespace desirepath::inline evaluation
+}  // namespace desirepath::inline queries

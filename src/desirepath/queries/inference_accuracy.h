@@ -5,7 +5,7 @@
 
 #include "desirepath/models/model.h"
 
-namespace desirepath::inline evaluation {
+namespace desirepath::inline queries {
 
 struct InferenceTask {
   Id period = 1;            // the one asked for
@@ -26,4 +26,4 @@ InferenceScore infer_period(const Model& model, const Cohort& training, const Co
                             const InferenceTask& task, const Compute& compute,
                             Conditioning conditioning = Conditioning::linear);
 
-}  // namespace desirepath::inline evaluation
+}  // namespace desirepath::inline queries

@@ -19,9 +19,11 @@ namespace desirepath::inline queries {
 /// What a query is asked with.
 struct QueryInput {
   const StoredModel& stored;
-  const Cohort* cohort = nullptr;  // through the model's schema; null: none was given
+  const Cohort* cohort = nullptr;        // through the model's schema; null: none was given
+  const EvidenceBatch* given = nullptr;  // what a table of evidence says; null: none was given
   const SettingValues& settings;
   bool students_wanted = false;  // student by student, where the query knows both
+  bool for_people = true;        // words, not JSON or CSV: the most telling part is enough
   std::uint64_t seed = 1;
   const Compute& compute;
   ProgressSink progress = {};
@@ -43,7 +45,15 @@ struct Query {
   std::string cohort_help;
   SettingDeclaration settings;
   std::function<std::unique_ptr<Answer>(const QueryInput&)> ask;
+  bool takes_evidence = false;  // a table of it, in place of a cohort
 };
+
+// One a file of their names.
+Query infer_query();
+Query sample_query();
+Query score_query();
+Query prerequisites_query();
+Query states_query();
 
 /// The queries there are: one plain list.
 std::span<const Query> query_catalog();

@@ -1,6 +1,6 @@
-#include "desirepath/evaluation/sample_error.h"
+#include "desirepath/queries/sample_error.h"
 
-namespace desirepath::inline evaluation {
+namespace desirepath::inline queries {
 
 namespace {
 
@@ -77,4 +77,4 @@ SampleError squared_distance(const EnrollmentShares& a, const EnrollmentShares& 
   return {(a.course - b.course).squaredNorm(), (a.bit - b.bit).squaredNorm()};
 }
 
-}  // namespace desirepath::inline evaluation
+}  // namespace desirepath::inline queries

@@ -5,7 +5,7 @@
 
 #include "desirepath/models/model.h"
 
-namespace desirepath::inline evaluation {
+namespace desirepath::inline queries {
 
 /// Shares of students who take each course in any period, and each bit. Students absent in a period do not count for
 /// its bits; a course counts for students present in at least one period.
@@ -26,4 +26,4 @@ struct SampleError {
 };
 SampleError squared_distance(const EnrollmentShares& a, const EnrollmentShares& b);
 
-}  // namespace desirepath::inline evaluation
+}  // namespace desirepath::inline queries

@@ -31,6 +31,4 @@ std::string state_name(const StateProfile& profile, const Schema& schema);
 /// `count` courses of each list. Courses under `least_probability` mark nothing.
 std::vector<StateProfile> profile_states(const Model& model, std::size_t count, double least_probability = 0.05);
 
-Query states_query();
-
 }  // namespace desirepath::inline queries

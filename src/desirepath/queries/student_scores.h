@@ -26,6 +26,4 @@ StudentScores score_students(const Model& model, const EvidenceBatch& evidence, 
 StudentScores summarize_scores(const Estimates& estimates, LikelihoodKind kind,
                                const std::vector<double>& weights = {});
 
-Query score_query();
-
 }  // namespace desirepath::inline queries

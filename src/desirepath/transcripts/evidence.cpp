@@ -52,36 +52,69 @@ EvidenceBatch EvidenceBatch::of(const Cohort& cohort) {
 }
 
 EvidenceBatch EvidenceBatch::without_periods(std::span<const Id> periods) const {
-  std::vector<Presence> presence = *presence_;
-  BinaryMatrixBuilder taken(taken_.column_count()), exceptions(exceptions_.column_count());
+  EvidenceBuilder result(*this);
   for (std::int64_t student = 0; student < student_count(); ++student) {
+    result.begin_student(students()[static_cast<std::size_t>(student)]);
     for (Id period = 0; period < periods_; ++period) {
       const bool forgotten = std::ranges::find(periods, period) != periods.end();
-      if (forgotten) {
-        presence[row(student, period)] = Presence::unknown;
-      } else {
-        for (const Id bit : this->taken(student, period))
-          taken.add(bit);
-        for (const Id bit : this->exceptions(student, period))
-          exceptions.add(bit);
-      }
-      taken.finish_row();
-      exceptions.finish_row();
+      result.add(forgotten ? PeriodEvidence() : PeriodEvidence::of(*this, student, period));
     }
   }
+  return std::move(result).build();
+}
+
+EvidenceBatch EvidenceBatch::slice(std::int64_t first, std::int64_t last) const {
+  EvidenceBuilder result(*this);
+  for (std::int64_t student = first; student < last; ++student) {
+    result.begin_student(students()[static_cast<std::size_t>(student)]);
+    for (Id period = 0; period < periods_; ++period)
+      result.add(PeriodEvidence::of(*this, student, period));
+  }
+  return std::move(result).build();
+}
+
+PeriodEvidence PeriodEvidence::of(const EvidenceBatch& evidence, std::int64_t student, Id period) {
+  const auto taken = evidence.taken(student, period), exceptions = evidence.exceptions(student, period);
+  return {evidence.presence(student, period), {taken.begin(), taken.end()}, {exceptions.begin(), exceptions.end()}};
+}
+
+std::optional<bool> PeriodEvidence::known(Id bit) const {
+  if (std::ranges::find(taken, bit) != taken.end()) return true;
+  const bool excepted = std::ranges::find(exceptions, bit) != exceptions.end();
+  if (presence == Presence::left) return false;
+  return (presence == Presence::present) == excepted ? std::optional<bool>() : false;
+}
+
+void PeriodEvidence::set(Id bit, std::optional<bool> taken_or_not) {
+  std::erase(taken, bit);
+  std::erase(exceptions, bit);
+  if (taken_or_not == true) taken.push_back(bit);
+  if (presence == Presence::present ? !taken_or_not : taken_or_not == false) exceptions.push_back(bit);
+}
+
+void EvidenceBuilder::add(const PeriodEvidence& period) {
+  presence_.push_back(period.presence);
+  for (const Id bit : period.taken)
+    taken_.add(bit);
+  for (const Id bit : period.exceptions)
+    exceptions_.add(bit);
+  taken_.finish_row();
+  exceptions_.finish_row();
+}
+
+EvidenceBatch EvidenceBuilder::build() && {
   return {periods_,
           courses_,
-          students_,
-          std::make_shared<const std::vector<Presence>>(std::move(presence)),
-          std::move(taken).build(),
-          std::move(exceptions).build()};
+          std::move(students_),
+          std::move(presence_),
+          std::move(taken_).build(),
+          std::move(exceptions_).build()};
 }
 
 EvidenceBatch evidence_from_rows(const Schema& schema, std::span<const EvidenceRow> rows, const std::string& file) {
-  enum class Known { taken, not_taken, unknown };
   struct Period {
     bool closed = false;
-    std::map<Id, Known> courses;
+    std::map<Id, std::optional<bool>> courses;  // taken or not; nothing: said to be unknown
   };
   std::vector<std::string> students;
   std::unordered_map<std::string, std::size_t> numbers;
@@ -107,25 +140,20 @@ EvidenceBatch evidence_from_rows(const Schema& schema, std::span<const EvidenceR
       target.closed = true;
       continue;
     }
-    const Known state = !row.taken ? Known::unknown : *row.taken ? Known::taken : Known::not_taken;
-    const auto [old, added] = target.courses.emplace(schema.bit(period, course), state);
-    if (!added && old->second != state) refuse(concat("course '", row.course, "' is given twice, differently"));
+    const auto [old, added] = target.courses.emplace(schema.bit(period, course), row.taken);
+    if (!added && old->second != row.taken) refuse(concat("course '", row.course, "' is given twice, differently"));
   }
-  BinaryMatrixBuilder taken(schema.bit_count()), exceptions(schema.bit_count());
-  std::vector<Presence> presence;
-  for (const auto& periods : known) {
-    for (const Period& period : periods) {
-      presence.push_back(period.closed ? Presence::present : Presence::unknown);
-      for (const auto& [bit, state] : period.courses) {
-        if (state == Known::taken) taken.add(bit);
-        if (state == (period.closed ? Known::unknown : Known::not_taken)) exceptions.add(bit);
-      }
-      taken.finish_row();
-      exceptions.finish_row();
+  EvidenceBuilder result(schema.period_count(), schema.course_count());
+  for (std::size_t s = 0; s < students.size(); ++s) {
+    result.begin_student(std::move(students[s]));
+    for (const Period& period : known[s]) {
+      PeriodEvidence evidence{period.closed ? Presence::present : Presence::unknown, {}, {}};
+      for (const auto& [bit, taken] : period.courses)
+        evidence.set(bit, taken);
+      result.add(evidence);
     }
   }
-  return {schema.period_count(), schema.course_count(),    std::move(students),
-          std::move(presence),   std::move(taken).build(), std::move(exceptions).build()};
+  return std::move(result).build();
 }
 
 }  // namespace desirepath::inline transcripts

@@ -4,6 +4,7 @@
 // evidence -> answer.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,6 +51,8 @@ class EvidenceBatch {
   }
   /// The same evidence with whole periods forgotten.
   EvidenceBatch without_periods(std::span<const Id> periods) const;
+  /// Students first .. last-1.
+  EvidenceBatch slice(std::int64_t first, std::int64_t last) const;
 
  private:
   EvidenceBatch(Id periods, Id courses, std::shared_ptr<const std::vector<std::string>> students,
@@ -64,6 +67,34 @@ class EvidenceBatch {
   std::shared_ptr<const std::vector<Presence>> presence_;
   BinaryMatrix taken_;
   BinaryMatrix exceptions_;
+};
+
+/// What is known of one student in one period.
+struct PeriodEvidence {
+  Presence presence = Presence::unknown;
+  std::vector<Id> taken, exceptions;  // as EvidenceBatch has them, in any order
+
+  static PeriodEvidence of(const EvidenceBatch& evidence, std::int64_t student, Id period);
+  /// 1, 0, or nothing where it is not known.
+  std::optional<bool> known(Id bit) const;
+  void set(Id bit, std::optional<bool> taken_or_not);
+};
+
+/// Evidence made student by student, period by period.
+class EvidenceBuilder {
+ public:
+  EvidenceBuilder(Id periods, Id courses)
+      : periods_(periods), courses_(courses), taken_(periods * courses), exceptions_(periods * courses) {}
+  explicit EvidenceBuilder(const EvidenceBatch& like) : EvidenceBuilder(like.period_count(), like.course_count()) {}
+  void begin_student(std::string name) { students_.push_back(std::move(name)); }
+  void add(const PeriodEvidence& period);
+  EvidenceBatch build() &&;
+
+ private:
+  Id periods_, courses_;
+  std::vector<std::string> students_;
+  std::vector<Presence> presence_;
+  BinaryMatrixBuilder taken_, exceptions_;
 };
 
 /// One row of the evidence table `student,period,course,taken`.

@@ -1,0 +1,346 @@
+// What students take in periods that are not known, given anything that is.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+#include "desirepath/queries/inference_accuracy.h"
+#include "desirepath/queries/known.h"
+#include "desirepath/queries/min_cell.h"
+#include "desirepath/transcripts/align.h"
+
+namespace desirepath::inline queries {
+
+namespace {
+
+constexpr std::int64_t students_a_block = 4096;
+constexpr Id shown_courses = 10;  // of a student and a period, for people
+constexpr std::int64_t shown_students = 5;
+
+struct InferSettings {
+  KnownSettings known;
+  std::vector<std::string> period;
+  Conditioning method = Conditioning::linear;
+  std::optional<Id> top;
+  double min_probability = 0;
+  bool total = false, paper_task = false;
+  std::filesystem::path training;
+  MinCell min_cell;
+
+  void declare(SettingVisitor& visit) {
+    known.declare(visit);
+    visit(Setting("period", "the periods asked for (every period of which not all is known)").taking("LIST"), period);
+    visit(Setting("method",
+                  "how Gaussian models take what is known: linear, the paper's way, or exact, sampled with a standard "
+                  "error; other models are exact anyway"),
+          method);
+    visit(Setting("top", concat("the most likely courses of each student and period alone (for people ", shown_courses,
+                                ", else all)"))
+              .at_least(1),
+          top);
+    visit(Setting("min-probability", "only courses at least this likely").at_least(0).at_most(1), min_probability);
+    visit(Setting("total", "expected takers of each course, over all the students: seats to plan"), total);
+    visit(Setting("paper-task",
+                  "the second period of COHORT's students from their first and last, and how often that was right"),
+          paper_task);
+    visit(Setting("training", concat("with ", setting_name("paper-task"),
+                                     ": the cohort whose shares say what is common (COHORT itself)")),
+          training);
+    min_cell.declare(visit);
+  }
+};
+
+struct Inferred {
+  std::int64_t student;
+  Id bit;
+  double probability, standard_error;
+};
+
+/// Rows student, period, course.
+class InferAnswer : public Answer {
+ public:
+  InferAnswer(const Model& model, EvidenceBatch evidence)
+      : schema(model.schema()), model_name(model.name()), students(std::move(evidence)) {}
+
+  nlohmann::ordered_json to_json() const override {
+    nlohmann::ordered_json json;
+    json["model"] = model_name;
+    json["students"] = students.student_count();
+    if (task) {
+      json["paper_task"] = {{"students", task->students},
+                            {"accuracy", task->accuracy},
+                            {"most_frequent", task->most_frequent},
+                            {"cross_entropy", task->cross_entropy},
+                            {"marginal_entropy", task->marginal_entropy}};
+    }
+    json["courses"] = table().to_json();
+    if (!leaving.empty()) {
+      json["left"] = nlohmann::ordered_json::array();
+      for (const auto& [student, period, chance] : leaving)
+        json["left"].push_back(
+            {{"student", name(student)}, {"period", schema.period(period)}, {"probability", chance}});
+    }
+    return json;
+  }
+
+  Table table() const override {
+    std::vector<TableColumn> columns = {{"student"}, {"period"}, {"course"}, {"probability", 3}, {"standard_error", 3}};
+    Table all(std::move(columns));
+    for (const Inferred& row : rows)
+      all.add_row({name(row.student), schema.period(schema.period_of(row.bit)), course(row.bit).name, row.probability,
+                   error_cell(row)});
+    return all;
+  }
+  void print_csv(std::ostream& out) const override {
+    out << "student,period,course,probability,standard_error\n";
+    for (const Inferred& row : rows)
+      out << csv_field(name(row.student)) << ',' << csv_field(schema.period(schema.period_of(row.bit))) << ','
+          << csv_field(course(row.bit).name) << ',' << shortest(row.probability) << ','
+          << (sampled ? shortest(row.standard_error) : "") << '\n';
+  }
+
+  void print(std::ostream& out) const override {
+    if (task) {
+      out << "second period from the first and last, " << counted(task->students, "student", "students")
+          << " present in all three: the 5 most common courses answered right " << fixed(100 * task->accuracy, 1)
+          << " % of the time (always the more frequent answer: " << fixed(100 * task->most_frequent, 1)
+          << " %), cross-entropy over all courses " << fixed(task->cross_entropy, 3)
+          << " nats a student (shares alone: " << fixed(task->marginal_entropy, 3) << ")\n";
+      return;
+    }
+    const std::int64_t wanted = std::min(students.student_count(), shown_students);
+    std::size_t at = 0;
+    for (std::int64_t s = 0; s < wanted; ++s) {
+      if (s > 0) out << '\n';
+      out << name(s) << ": " << known_words(s) << '\n';
+      while (at < rows.size() && rows[at].student == s) {
+        const Id period = schema.period_of(rows[at].bit);
+        out << "period " << schema.period(period);
+        for (const auto& [student, left_in, chance] : leaving) {
+          if (student == s && left_in == period) out << ", left by then with probability " << fixed(chance, 3);
+        }
+        out << '\n';
+        Table listed({{"course"}, {"probability", 3}, {"anyone", 3}});
+        for (; at < rows.size() && rows[at].student == s && schema.period_of(rows[at].bit) == period; ++at)
+          listed.add_row({full_name(course(rows[at].bit)), rows[at].probability, base[rows[at].bit]});
+        listed.print_text(out, "  ");
+      }
+    }
+    if (students.student_count() > wanted)
+      out << "and " << counted(students.student_count() - wanted, "student", "students")
+          << " more: " << setting_name("csv") << " lists all\n";
+  }
+
+  const Schema& schema;
+  std::string model_name;
+  EvidenceBatch students;
+  std::vector<Inferred> rows;
+  bool sampled = false;
+  Vector base;  // of each bit, before anything is known
+  std::vector<std::tuple<std::int64_t, Id, double>> leaving;
+  std::optional<InferenceScore> task;
+
+ private:
+  const std::string& name(std::int64_t student) const { return students.students()[static_cast<std::size_t>(student)]; }
+  const Course& course(Id bit) const { return schema.course(schema.course_of(bit)); }
+  Cell error_cell(const Inferred& row) const { return sampled ? Cell(row.standard_error) : Cell(); }
+  std::string known_words(std::int64_t s) const {
+    std::vector<std::string> words;
+    for (Id t = 0; t < schema.period_count(); ++t) {
+      if (students.is_unknown(s, t)) continue;
+      const auto count = std::ssize(students.taken(s, t));
+      words.push_back(students.presence(s, t) == Presence::left
+                          ? concat("left by period ", schema.period(t))
+                          : concat(counted(count, "course", "courses"), " in period ", schema.period(t)));
+    }
+    return words.empty() ? "nothing known" : concat("known ", join(words, ", "));
+  }
+};
+
+/// Expected takers over all students.
+class TotalAnswer : public Answer {
+ public:
+  struct Row {
+    Id bit;
+    double expected, low, high;
+  };
+  TotalAnswer(const Schema& its_schema, std::int64_t its_students) : schema(its_schema), students(its_students) {}
+
+  nlohmann::ordered_json to_json() const override {
+    return {{"students", students}, {"courses", table().to_json()}, {"withheld_courses", withheld}};
+  }
+  Table table() const override {
+    Table all({{"period"}, {"course"}, {"expected", 1}, {"low", 1}, {"high", 1}});
+    for (const Row& row : rows)
+      all.add_row({schema.period(schema.period_of(row.bit)), schema.course(schema.course_of(row.bit)).name,
+                   row.expected, row.low, row.high});
+    return all;
+  }
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> lines = {
+        "low .. high holds the number of takers 19 times of 20, were the model true: students choose for themselves"};
+    if (withheld > 0)
+      lines.push_back(concat(counted(withheld, "course and period", "courses and periods"),
+                             " with fewer expected takers than ", setting_name("min-cell"), " are left out"));
+    return lines;
+  }
+
+  const Schema& schema;
+  std::int64_t students;
+  std::vector<Row> rows;
+  std::int64_t withheld = 0;
+};
+
+std::vector<Id> asked_periods(const Schema& schema, const InferSettings& settings, const EvidenceBatch& evidence) {
+  if (!settings.period.empty()) return parse_periods(schema, settings.period);
+  std::vector<Id> periods;
+  for (Id t = 0; t < schema.period_count(); ++t) {
+    bool open = false;
+    for (std::int64_t s = 0; s < evidence.student_count() && !open; ++s)
+      open = evidence.presence(s, t) == Presence::unknown || !evidence.exceptions(s, t).empty();
+    if (open) periods.push_back(t);
+  }
+  if (periods.empty())
+    throw OptionError(concat("everything is known of every period: say which to ask for with ",
+                             setting_name("known-periods"), " or ", setting_name("period")));
+  return periods;
+}
+
+std::vector<Id> bits_of(const Schema& schema, const std::vector<Id>& periods) {
+  std::vector<Id> bits;
+  for (const Id t : periods) {
+    for (Id c = 0; c < schema.course_count(); ++c)
+      bits.push_back(schema.bit(t, c));
+  }
+  return bits;
+}
+
+/// The chance to have left by each asked period that is unknown, through the likelihood alone.
+void find_leaving(const Model& model, const std::vector<Id>& periods, const Compute& compute, InferAnswer& answer) {
+  const EvidenceBatch& evidence = answer.students;
+  const LikelihoodKind kind = model.likelihood_kinds().front();
+  const RowMatrix before = model.log_likelihood(evidence, kind, compute).value;
+  for (const Id period : periods) {
+    EvidenceBuilder gone(evidence);
+    std::vector<std::int64_t> open;
+    for (std::int64_t s = 0; s < evidence.student_count(); ++s) {
+      bool unknown = true;
+      for (Id t = period; t < evidence.period_count(); ++t)
+        unknown = unknown && evidence.is_unknown(s, t);
+      if (!unknown) continue;
+      open.push_back(s);
+      gone.begin_student(evidence.students()[static_cast<std::size_t>(s)]);
+      for (Id t = 0; t < evidence.period_count(); ++t)
+        gone.add(t < period ? PeriodEvidence::of(evidence, s, t) : PeriodEvidence{Presence::left, {}, {}});
+    }
+    if (open.empty()) continue;
+    const RowMatrix after = model.log_likelihood(std::move(gone).build(), kind, compute).value;
+    for (std::size_t i = 0; i < open.size(); ++i)
+      answer.leaving.emplace_back(open[i], period, std::exp(after(static_cast<Index>(i), 0) - before(open[i], 0)));
+  }
+  std::ranges::sort(answer.leaving);
+}
+
+std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
+  auto settings = input.read<InferSettings>();
+  const Model& model = input.model();
+  const Schema& schema = model.schema();
+  std::optional<InferenceScore> task;
+  if (settings.paper_task) {
+    if (input.cohort == nullptr) throw OptionError(concat(setting_name("paper-task"), " needs a COHORT"));
+    if (schema.period_count() < 3) throw OptionError(concat(setting_name("paper-task"), " needs three periods"));
+    const Cohort training = settings.training.empty()
+                                ? *input.cohort
+                                : align_to(Cohort::load(settings.training), schema, UnseenCourses::ignore).cohort;
+    task = infer_period(model, training, *input.cohort, {}, input.compute, settings.method);
+    settings.known.known_periods = {schema.period(0), schema.period(schema.period_count() - 1)};
+    settings.period = {schema.period(1)};
+  }
+  const EvidenceBatch evidence = what_is_known(input, settings.known);
+  if (evidence.student_count() == 0) throw InputError("there is no student to ask about");
+  require_possible(model, evidence, input.compute);
+  const std::vector<Id> periods = asked_periods(schema, settings, evidence), asked = bits_of(schema, periods);
+  const bool for_people = input.for_people && !settings.total;
+  const Id top = settings.top.value_or(for_people ? shown_courses : schema.course_count());
+  if (settings.total) settings.min_cell.require(evidence.student_count());
+
+  auto answer = std::make_unique<InferAnswer>(model, evidence);
+  answer->task = task;
+  Vector expected = Vector::Zero(static_cast<Index>(asked.size())), variance = expected;
+  const std::int64_t wanted =
+      for_people ? std::min(evidence.student_count(), shown_students) : evidence.student_count();
+  for (std::int64_t first = 0; first < wanted; first += students_a_block) {
+    const std::int64_t last = std::min(wanted, first + students_a_block);
+    if (input.progress) input.progress({"infer", static_cast<double>(first) / static_cast<double>(wanted)});
+    const Estimates found = model.marginals(evidence.slice(first, last), asked, input.compute, settings.method);
+    answer->sampled = !found.is_exact();
+    if (settings.total) {
+      expected += found.value.colwise().sum().transpose();
+      variance += (found.value.array() * (1 - found.value.array())).matrix().colwise().sum().transpose();
+      if (answer->sampled) variance += found.standard_error.colwise().squaredNorm().transpose();
+      continue;
+    }
+    for (std::int64_t s = first; s < last; ++s) {
+      std::size_t at = 0;
+      for (const Id period : periods) {
+        std::vector<Inferred> rows;
+        for (Id c = 0; c < schema.course_count(); ++c, ++at) {
+          const auto column = static_cast<Index>(at);
+          const double p = found.value(s - first, column);
+          if (p >= settings.min_probability)
+            rows.push_back(
+                {s, schema.bit(period, c), p, answer->sampled ? found.standard_error(s - first, column) : 0.0});
+        }
+        std::ranges::stable_sort(rows, std::ranges::greater(), &Inferred::probability);
+        rows.resize(std::min(rows.size(), static_cast<std::size_t>(top)));
+        answer->rows.insert(answer->rows.end(), rows.begin(), rows.end());
+      }
+    }
+  }
+  if (settings.total) {
+    auto totals = std::make_unique<TotalAnswer>(schema, evidence.student_count());
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const auto column = static_cast<Index>(i);
+      const double reach = 1.96 * std::sqrt(variance[column]);
+      if (expected[column] < static_cast<double>(settings.min_cell.count))
+        ++totals->withheld;
+      else
+        totals->rows.push_back({asked[i], expected[column], std::max(0.0, expected[column] - reach),
+                                std::min(static_cast<double>(evidence.student_count()), expected[column] + reach)});
+    }
+    std::ranges::stable_sort(totals->rows, std::ranges::greater(), &TotalAnswer::Row::expected);
+    return totals;
+  }
+  if (for_people) {
+    EvidenceBuilder nobody(evidence);
+    nobody.begin_student("anyone");
+    for (Id t = 0; t < schema.period_count(); ++t)
+      nobody.add({});
+    std::vector<Id> all(static_cast<std::size_t>(schema.bit_count()));
+    std::iota(all.begin(), all.end(), 0);
+    answer->base = model.marginals(std::move(nobody).build(), all, input.compute).value.row(0);
+  }
+  if (model.models_leaving()) find_leaving(model, periods, input.compute, *answer);
+  return answer;
+}
+
+}  // namespace
+
+Query infer_query() {
+  return {"infer",
+          "probability of each course in a period, given anything else",
+          {"desirepath infer answers.desirepath all.cohort --student S00000042 --known-periods 1",
+           "desirepath infer answers.desirepath --took \"CS 101@1\" --period 2",
+           "desirepath infer answers.desirepath all.cohort --known-periods 1 --period 2 --total"},
+          CohortUse::optional,
+          "students to ask about: a cohort file or a raw table",
+          declaration_of<InferSettings>(),
+          answer_infer,
+          /*takes_evidence=*/true};
+}
+
+}  // namespace desirepath::inline queries

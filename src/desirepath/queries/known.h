@@ -1,0 +1,35 @@
+// What is known of the students a question is about, as people say it: a table of evidence, a cohort or some of its
+// students, single courses.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "desirepath/queries/query.h"
+
+namespace desirepath::inline queries {
+
+struct KnownSettings {
+  std::vector<std::string> took, not_taken, student, known_periods;
+
+  void declare(SettingVisitor& visit);
+};
+
+/// Of the evidence table, else the cohort, else one student of whom nothing is known; then the single courses, for
+/// every student. Throws OptionError for an unknown student or period, InputError for a course that is not there and
+/// for courses that contradict each other or the record.
+EvidenceBatch what_is_known(const QueryInput& input, const KnownSettings& settings);
+
+/// The bit "COURSE@PERIOD" names; of a model of one period "COURSE" does. Throws InputError that names the nearest.
+Id parse_bit(const Schema& schema, const std::string& text);
+/// The periods named; throws InputError.
+std::vector<Id> parse_periods(const Schema& schema, const std::vector<std::string>& names);
+
+/// The name people know a course by, with its label where it has one.
+std::string full_name(const Course& course);
+
+/// Throws InputError where a student's evidence has probability 0 under the model.
+void require_possible(const Model& model, const EvidenceBatch& evidence, const Compute& compute);
+
+}  // namespace desirepath::inline queries

@@ -1,0 +1,392 @@
+#include "desirepath/queries/prerequisites.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+#include "desirepath/queries/known.h"
+#include "desirepath/queries/min_cell.h"
+
+namespace desirepath::inline queries {
+
+double PrerequisitePair::error() const {
+  const double spread = takers > 0 ? coverage * (1 - coverage) / static_cast<double>(takers) : 0;
+  return std::sqrt(coverage * coverage * effect_error * effect_error + effect * effect * spread);
+}
+
+namespace {
+
+/// First period of each (student, course); the number of periods where it was never taken.
+class FirstPeriods {
+ public:
+  explicit FirstPeriods(const Cohort& cohort)
+      : courses_(static_cast<std::size_t>(cohort.schema().course_count())),
+        first_(static_cast<std::size_t>(cohort.student_count()) * courses_,
+               static_cast<std::uint8_t>(cohort.schema().period_count())) {
+    for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+      for (const Id bit : cohort.bits(s)) {
+        auto& first =
+            first_[static_cast<std::size_t>(s) * courses_ + static_cast<std::size_t>(cohort.schema().course_of(bit))];
+        first = std::min(first, static_cast<std::uint8_t>(cohort.schema().period_of(bit)));
+      }
+    }
+  }
+  Id operator()(std::int64_t student, Id course) const {
+    return first_[static_cast<std::size_t>(student) * courses_ + static_cast<std::size_t>(course)];
+  }
+
+ private:
+  std::size_t courses_;
+  std::vector<std::uint8_t> first_;
+};
+
+/// A student and the period in which the course is taken or not.
+struct Place {
+  std::int64_t student;
+  Id period;
+};
+
+/// Students who can take p and another course later: who took it, where they did; others where takers did.
+std::vector<Place> draw_places(const Cohort& cohort, const FirstPeriods& first, Id p, std::int64_t count,
+                               RandomStream stream) {
+  const Id periods = cohort.schema().period_count();
+  std::vector<double> when(static_cast<std::size_t>(periods), 0);
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    if (first(s, p) + 1 < periods) when[static_cast<std::size_t>(first(s, p))] += 1;
+  }
+  std::vector<std::int64_t> order(static_cast<std::size_t>(cohort.student_count()));
+  std::iota(order.begin(), order.end(), 0);
+  shuffle(order, stream);
+  std::vector<Place> places;
+  for (const std::int64_t s : order) {
+    if (std::ssize(places) >= count) break;
+    Id period = first(s, p);
+    if (period + 1 == periods) continue;
+    if (period == periods) {
+      std::vector<double> open = when;
+      for (Id t = 0; t < periods; ++t) {
+        if (!cohort.is_present(s, t)) open[static_cast<std::size_t>(t)] = 0;
+      }
+      if (std::accumulate(open.begin(), open.end(), 0.0) <= 0) continue;
+      period = static_cast<Id>(stream.categorical(open));
+    }
+    places.push_back({s, period});
+  }
+  return places;
+}
+
+/// Everything known up to the place's period, p there as said, nothing known later.
+void add_student(EvidenceBuilder& rows, const EvidenceBatch& record, const Place& place, Id bit, bool taken) {
+  rows.begin_student({});
+  for (Id t = 0; t < record.period_count(); ++t) {
+    if (t > place.period) {
+      rows.add({});
+      continue;
+    }
+    PeriodEvidence period = PeriodEvidence::of(record, place.student, t);
+    if (t == place.period) period.set(bit, taken);
+    rows.add(period);
+  }
+}
+
+}  // namespace
+
+std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohort& cohort,
+                                                 const PrerequisiteOptions& options, const RandomStream& stream,
+                                                 const Compute& compute, const ProgressSink& progress) {
+  const Schema& schema = model.schema();
+  const Id courses = schema.course_count(), periods = schema.period_count();
+  const FirstPeriods first(cohort);
+  const EvidenceBatch record = EvidenceBatch::of(cohort);
+  std::vector<std::int64_t> takers(static_cast<std::size_t>(courses), 0);
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    for (Id c = 0; c < courses; ++c)
+      takers[static_cast<std::size_t>(c)] += first(s, c) < periods ? 1 : 0;
+  }
+  const auto enough = [&](Id c) { return takers[static_cast<std::size_t>(c)] >= options.min_cell; };
+  std::vector<Id> later_bits;
+  for (Id bit = courses; bit < schema.bit_count(); ++bit) {
+    if (options.of.empty() || std::ranges::find(options.of, schema.course_of(bit)) != options.of.end())
+      later_bits.push_back(bit);
+  }
+  std::vector<PrerequisitePair> pairs;
+  for (Id p = 0; p < courses; ++p) {
+    if (progress) progress({"prerequisites", static_cast<double>(p) / courses});
+    if (!enough(p)) continue;
+    const std::vector<Place> places =
+        draw_places(cohort, first, p, options.students, stream.child(static_cast<std::uint64_t>(p)));
+    if (std::ssize(places) < options.min_cell) continue;
+    EvidenceBuilder rows(record);
+    for (const Place& place : places) {
+      add_student(rows, record, place, schema.bit(place.period, p), true);
+      add_student(rows, record, place, schema.bit(place.period, p), false);
+    }
+    const RowMatrix found = model.marginals(std::move(rows).build(), later_bits, compute).value;
+    RowMatrix difference = RowMatrix::Zero(std::ssize(places), courses);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const auto row = static_cast<Index>(i);
+      for (std::size_t b = 0; b < later_bits.size(); ++b) {
+        if (schema.period_of(later_bits[b]) > places[i].period)
+          difference(row, schema.course_of(later_bits[b])) +=
+              found(2 * row, static_cast<Index>(b)) - found(2 * row + 1, static_cast<Index>(b));
+      }
+    }
+    std::vector<std::int64_t> p_first(static_cast<std::size_t>(courses), 0), c_first = p_first;
+    for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+      if (first(s, p) == periods) continue;
+      for (Id c = 0; c < courses; ++c) {
+        const Id own = first(s, c);
+        if (own == periods || own == first(s, p)) continue;
+        ++(own > first(s, p) ? p_first : c_first)[static_cast<std::size_t>(c)];
+      }
+    }
+    const double drawn = static_cast<double>(places.size());
+    for (Id c = 0; c < courses; ++c) {
+      const bool asked = options.of.empty() || std::ranges::find(options.of, c) != options.of.end();
+      if (c == p || !enough(c) || !asked) continue;
+      PrerequisitePair pair{p, c};
+      pair.effect = difference.col(c).mean();
+      pair.effect_error =
+          std::sqrt((difference.col(c).array() - pair.effect).square().sum() / std::max(1.0, drawn - 1) / drawn);
+      pair.takers = takers[static_cast<std::size_t>(c)];
+      const std::int64_t before = p_first[static_cast<std::size_t>(c)], after = c_first[static_cast<std::size_t>(c)];
+      if (before >= options.min_cell) {
+        pair.before = before;
+        pair.coverage = static_cast<double>(before) / static_cast<double>(pair.takers);
+        if (after == 0 || after >= options.min_cell)
+          pair.asymmetry = static_cast<double>(before - after) / static_cast<double>(before + after);
+      }
+      pairs.push_back(pair);
+    }
+  }
+  std::ranges::stable_sort(pairs, std::ranges::greater(), &PrerequisitePair::score);
+  return pairs;
+}
+
+std::vector<std::vector<char>> declared_prerequisites(const Schema& schema) {
+  const auto count = static_cast<std::size_t>(schema.course_count());
+  std::vector<std::vector<char>> declared(count, std::vector<char>(count, 0));  // [course][prerequisite]
+  for (std::size_t c = 0; c < count; ++c) {
+    for (const std::string& name : schema.courses()[c].prerequisites) {
+      if (const auto found = schema.find_course(name)) declared[c][static_cast<std::size_t>(*found)] = 1;
+    }
+  }
+  for (std::size_t via = 0; via < count; ++via) {
+    for (std::size_t c = 0; c < count; ++c) {
+      if (declared[c][via] == 0) continue;
+      for (std::size_t p = 0; p < count; ++p) {
+        if (declared[via][p] != 0 && declared[c][p] == 0 && p != c) declared[c][p] = 2;
+      }
+    }
+  }
+  return declared;
+}
+
+namespace {
+
+struct PrerequisiteSettings {
+  std::vector<std::string> course;
+  PrerequisiteOptions options;
+  double least_score = 0.02;
+  Id drawn = 2000;
+  MinCell min_cell;
+
+  void declare(SettingVisitor& visit) {
+    visit(Setting("course", "only the prerequisites of this course, in words; may be given again").undivided(), course);
+    visit(Setting("students", "students drawn for each possible prerequisite").at_least(10).taking("N"),
+          options.students);
+    visit(
+        Setting("least-score", "from this score on, and with an interval above 0, a pair counts as found").at_least(0),
+        least_score);
+    visit(Setting("drawn", "without a COHORT: students drawn from the model").at_least(100).taking("N"), drawn);
+    min_cell.declare(visit);
+  }
+};
+
+class PrerequisitesAnswer : public Answer {
+ public:
+  nlohmann::ordered_json to_json() const override {
+    nlohmann::ordered_json json;
+    json["model"] = model;
+    json["students"] = students;
+    json["from"] = source;
+    json["pairs"] = pair_table(true).to_json();
+    json["nodes"] = nlohmann::ordered_json::array();
+    for (const Course& course : schema.courses())
+      json["nodes"].push_back({{"course", course.name}, {"label", course.label}, {"subject", course.subject}});
+    json["links"] = nlohmann::ordered_json::array();
+    for (const PrerequisitePair& pair : pairs) {
+      if (is_found(pair))
+        json["links"].push_back({{"from", name(pair.prerequisite)},
+                                 {"to", name(pair.course)},
+                                 {"score", pair.score()},
+                                 {"status", status(pair)}});
+    }
+    return json;
+  }
+  Table table() const override { return pair_table(false); }
+
+  void print(std::ostream& out) const override {
+    constexpr std::size_t shown = 25;
+    if (!courses.empty()) {
+      for (const Id course : courses)
+        print_course(out, course);
+      return;
+    }
+    Table rows(
+        {{"before"}, {"course"}, {"score", 3}, {"low", 3}, {"high", 3}, {"raises", 3}, {"had it", 2}, {"status"}});
+    for (std::size_t i = 0; i < std::min(shown, pairs.size()); ++i) {
+      const PrerequisitePair& pair = pairs[i];
+      rows.add_row({full_name(schema.course(pair.prerequisite)), full_name(schema.course(pair.course)), pair.score(),
+                    pair.score() - 1.96 * pair.error(), pair.score() + 1.96 * pair.error(), pair.effect, pair.coverage,
+                    status(pair)});
+    }
+    rows.print_text(out);
+    const auto found = std::ranges::count_if(pairs, [&](const PrerequisitePair& pair) { return is_found(pair); });
+    out << with_separators(found) << " pairs found of " << with_separators(std::ssize(pairs))
+        << "; raises: by how much the course before raises the expected enrollments in the later one; had it: share of "
+           "the later one's takers who had it\n";
+  }
+
+  std::vector<std::string> notes() const override {
+    return {concat(source, "; ", students_each,
+                   " drawn for each course at most; intervals by resampling those students "
+                   "under the fixed model"),
+            concat("pairs with fewer than ", min_cell, " students who took one before the other score 0")};
+  }
+
+  const Schema& schema;
+  std::string model, source;
+  std::int64_t students = 0, students_each = 0, min_cell = 10;
+  double least_score = 0;
+  std::vector<Id> courses;  // asked for
+  std::vector<PrerequisitePair> pairs;
+  std::vector<std::vector<char>> declared;
+  explicit PrerequisitesAnswer(const Schema& its_schema) : schema(its_schema) {}
+
+ private:
+  const std::string& name(Id course) const { return schema.course(course).name; }
+  bool is_found(const PrerequisitePair& pair) const {
+    return pair.score() >= least_score && pair.score() - 1.96 * pair.error() > 0;
+  }
+  std::string status(const PrerequisitePair& pair) const {
+    const char said = declared[static_cast<std::size_t>(pair.course)][static_cast<std::size_t>(pair.prerequisite)];
+    const bool found = is_found(pair);
+    if (said == 1) return found ? "both" : "declared, not followed";
+    if (said == 2) return "implied";
+    return found ? "tacit" : "";
+  }
+  Table pair_table(bool found_only) const {
+    Table rows({{"prerequisite"},
+                {"course"},
+                {"score"},
+                {"low"},
+                {"high"},
+                {"effect"},
+                {"effect_error"},
+                {"coverage"},
+                {"asymmetry"},
+                {"students"},
+                {"status"}});
+    for (const PrerequisitePair& pair : pairs) {
+      if (found_only && !is_found(pair) && status(pair).empty()) continue;
+      rows.add_row({name(pair.prerequisite), name(pair.course), pair.score(), pair.score() - 1.96 * pair.error(),
+                    pair.score() + 1.96 * pair.error(), pair.effect, pair.effect_error, pair.coverage, pair.asymmetry,
+                    pair.before > 0 ? Cell(pair.before) : Cell(), status(pair)});
+    }
+    return rows;
+  }
+  void print_course(std::ostream& out, Id course) const {
+    constexpr std::size_t most = 8;
+    out << full_name(schema.course(course)) << '\n';
+    std::size_t shown = 0;
+    for (const PrerequisitePair& pair : pairs) {
+      if (pair.course != course || (!is_found(pair) && status(pair).empty())) continue;
+      if (shown++ == most) break;
+      out << "  " << full_name(schema.course(pair.prerequisite)) << ": ";
+      if (pair.before > 0)
+        out << fixed(100 * pair.coverage, 0) << " % of the " << with_separators(pair.takers)
+            << " who took it had this before";
+      else
+        out << "nearly nobody had this before";
+      out << "; having it changes the chance to take it later by " << fixed(100 * pair.effect, 1) << " +- "
+          << fixed(196 * pair.effect_error, 1) << " points (" << (status(pair).empty() ? "weak" : status(pair))
+          << ")\n";
+    }
+    if (shown == 0) out << "  nothing stands out as a prerequisite\n";
+  }
+};
+
+/// Drawn students as a cohort: what the model believes in place of what was seen.
+Cohort drawn_cohort(const Model& model, std::int64_t count, const RandomStream& stream, const Compute& compute) {
+  const Schema& schema = model.schema();
+  EvidenceBuilder blank(schema.period_count(), schema.course_count());
+  for (std::int64_t s = 0; s < count; ++s) {
+    blank.begin_student(std::to_string(s + 1));
+    for (Id t = 0; t < schema.period_count(); ++t)
+      blank.add({});
+  }
+  const EvidenceBatch drawn = model.complete(std::move(blank).build(), stream, compute);
+  CohortParts parts{schema, drawn.students(), {}, {}, {}, {}};
+  BinaryMatrixBuilder enrollments(schema.bit_count());
+  for (std::int64_t s = 0; s < count; ++s) {
+    for (Id t = 0; t < schema.period_count(); ++t) {
+      parts.presence.push_back(drawn.presence(s, t));
+      for (const Id bit : drawn.taken(s, t))
+        enrollments.add(bit);
+      enrollments.finish_row();
+    }
+  }
+  parts.enrollments = std::move(enrollments).build();
+  return Cohort(std::move(parts));
+}
+
+std::unique_ptr<Answer> answer_prerequisites(const QueryInput& input) {
+  auto settings = input.read<PrerequisiteSettings>();
+  const Model& model = input.model();
+  if (model.schema().period_count() < 2)
+    throw OptionError("prerequisites: the model has one period, so nothing comes before anything");
+  settings.options.min_cell = settings.min_cell.count;
+  for (const std::string& course : settings.course)
+    settings.options.of.push_back(model.schema().require_course(course));
+  const RandomStream stream = RandomStream(input.seed).child("prerequisites");
+  const Cohort cohort = input.cohort != nullptr
+                            ? *input.cohort
+                            : drawn_cohort(model, settings.drawn, stream.child("drawn"), input.compute);
+  settings.min_cell.require(cohort.student_count());
+  auto answer = std::make_unique<PrerequisitesAnswer>(model.schema());
+  answer->model = model.name();
+  answer->students = cohort.student_count();
+  answer->students_each = settings.options.students;
+  answer->min_cell = settings.min_cell.count;
+  answer->least_score = settings.least_score;
+  answer->courses = settings.options.of;
+  answer->source =
+      input.cohort != nullptr
+          ? concat("over ", counted(cohort.student_count(), "student", "students"), " of the cohort")
+          : concat("over ", counted(cohort.student_count(), "student", "students"), " drawn from the model");
+  answer->declared = declared_prerequisites(input.cohort != nullptr ? input.cohort->schema() : model.schema());
+  answer->pairs = find_prerequisites(model, cohort, settings.options, stream, input.compute, input.progress);
+  return answer;
+}
+
+}  // namespace
+
+Query prerequisites_query() {
+  return {"prerequisites",
+          "courses that open others, declared or not",
+          {"desirepath prerequisites answers.desirepath all.cohort",
+           "desirepath prerequisites answers.desirepath all.cohort --course \"CS 201\""},
+          CohortUse::optional,
+          "the students to look at; without it, students drawn from the model",
+          declaration_of<PrerequisiteSettings>(),
+          answer_prerequisites};
+}
+
+}  // namespace desirepath::inline queries

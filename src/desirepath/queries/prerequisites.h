@@ -1,0 +1,40 @@
+// Prerequisites nobody writes down: courses that open others, by what the model expects of students with and without
+// them (docs/questions.md).
+#pragma once
+
+#include <vector>
+
+#include "desirepath/queries/query.h"
+
+namespace desirepath::inline queries {
+
+/// What speaks for p being a prerequisite of c.
+struct PrerequisitePair {
+  Id prerequisite = 0, course = 0;
+  double effect = 0;        // mean over students: expected later enrollments in c with p, less those without
+  double effect_error = 0;  // its standard error over the students drawn
+  double coverage = 0;      // share of c's takers who had p in an earlier period
+  double asymmetry = 0;     // of those who took both in different periods: (p first - c first) / all; 0: nobody
+  std::int64_t before = 0;  // students who had p before c
+  std::int64_t takers = 0;  // of c
+
+  double score() const { return effect * coverage; }
+  double error() const;
+};
+
+struct PrerequisiteOptions {
+  std::int64_t students = 500;  // drawn for each p
+  std::int64_t min_cell = 10;   // courses with fewer takers are left out; fewer students behind a pair count as none
+  std::vector<Id> of;           // only these c; empty: all
+};
+
+/// All ordered pairs of courses with enough takers, best first.
+std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohort& cohort,
+                                                 const PrerequisiteOptions& options, const RandomStream& stream,
+                                                 const Compute& compute, const ProgressSink& progress = {});
+
+/// Declared prerequisites of each course, and what they imply through chains: courses by courses, 1 declared, 2
+/// implied.
+std::vector<std::vector<char>> declared_prerequisites(const Schema& schema);
+
+}  // namespace desirepath::inline queries

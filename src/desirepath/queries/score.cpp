@@ -1,0 +1,359 @@
+// How well the model expects each student, and what makes a pathway unusual.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+#include "desirepath/queries/known.h"
+#include "desirepath/queries/min_cell.h"
+#include "desirepath/queries/student_scores.h"
+#include "desirepath/queries/typical_groups.h"
+
+namespace desirepath::inline queries {
+
+namespace {
+
+struct ScoreSettings {
+  std::optional<std::string> likelihood;
+  Precision precision = Precision::quick;
+  bool leave_one_out = false;
+  std::string weights, by, major;
+  Id explain = 0;
+  double contrast = 0.1;
+  MinCell min_cell;
+
+  void declare(SettingVisitor& visit) {
+    visit(Setting("likelihood", "mass, density or lower_bound (mass where the model has it)").taking("KIND"),
+          likelihood);
+    visit(Setting("precision",
+                  "where a likelihood has no closed form: a quick approximation, or sampled around it with a standard "
+                  "error, ten times slower"),
+          precision);
+    visit(Setting("leave-one-out",
+                  "each student by a model of all others: one EM step from the model towards the one trained without "
+                  "the student, not all the way. COHORT is the one the model was trained on; for the emissions "
+                  "bernoulli and hidden-tree (tree, gaussian and probit have none yet)"),
+          leave_one_out);
+    visit(Setting("weights", "student attribute that weighs each student in the mean").taking("COLUMN"), weights);
+    visit(Setting("by", "student attribute: percentiles within its groups too").taking("COLUMN"), by);
+    visit(Setting("explain", "of this many least typical students: what makes their pathways unusual; names them")
+              .at_least(0)
+              .taking("N"),
+          explain);
+    visit(Setting("contrast", "the most and the least typical students compared: this share of all each")
+              .above(0)
+              .at_most(0.5),
+          contrast);
+    visit(Setting("major", "student attribute that names the subject, school or concentration of their major")
+              .taking("COLUMN"),
+          major);
+    min_cell.declare(visit);
+  }
+};
+
+LikelihoodKind choose_kind(const std::optional<std::string>& name, const Model& model) {
+  std::vector<std::string> names;
+  for (const LikelihoodKind kind : model.likelihood_kinds()) {
+    if (!name || name_of(kind) == *name) return kind;
+    names.emplace_back(name_of(kind));
+  }
+  throw OptionError(concat(setting_name("likelihood"), " ", *name, ": this model has ", join(names, ", ")));
+}
+
+/// Share of the students of each one's group at or under its value, in percent; of group 0: of all students.
+struct Percentiles {
+  std::vector<double> value;
+  std::vector<std::int64_t> of;  // size of the group
+};
+Percentiles percentiles(const std::vector<double>& values, const std::vector<std::int64_t>& group) {
+  std::map<std::int64_t, std::vector<double>> sorted;
+  for (std::size_t s = 0; s < values.size(); ++s) {
+    if (group[s] != 0) sorted[group[s]].push_back(values[s]);
+  }
+  sorted[0] = values;
+  for (auto& [number, list] : sorted)
+    std::ranges::sort(list);
+  Percentiles result;
+  for (std::size_t s = 0; s < values.size(); ++s) {
+    const std::vector<double>& list = sorted.at(group[s]);
+    const auto at_or_under = std::ranges::upper_bound(list, values[s]) - list.begin();
+    result.value.push_back(100 * static_cast<double>(at_or_under) / static_cast<double>(list.size()));
+    result.of.push_back(std::ssize(list));
+  }
+  return result;
+}
+
+/// Students present in the same periods have one number; where they are few, those present in as many periods; 0 where
+/// these are few too.
+std::vector<std::int64_t> groups_by_presence(const Cohort& cohort, std::int64_t fewest) {
+  const auto students = static_cast<std::size_t>(cohort.student_count());
+  std::map<std::vector<Presence>, std::vector<std::size_t>> same;
+  for (std::size_t s = 0; s < students; ++s) {
+    std::vector<Presence> pattern;
+    for (Id t = 0; t < cohort.schema().period_count(); ++t)
+      pattern.push_back(cohort.presence(static_cast<std::int64_t>(s), t));
+    same[pattern].push_back(s);
+  }
+  std::map<std::int64_t, std::vector<std::size_t>> as_many;
+  std::vector<std::int64_t> group(students, 0);
+  std::int64_t number = 1;
+  for (const auto& [pattern, members] : same) {
+    if (std::ssize(members) >= fewest) {
+      for (const std::size_t s : members)
+        group[s] = number;
+      ++number;
+    } else {
+      auto& list = as_many[std::ranges::count(pattern, Presence::present)];
+      list.insert(list.end(), members.begin(), members.end());
+    }
+  }
+  for (const auto& [periods, members] : as_many) {
+    if (std::ssize(members) < fewest) continue;
+    for (const std::size_t s : members)
+      group[s] = number;
+    ++number;
+  }
+  return group;
+}
+
+/// Students of one value of the attribute; 0 where it is not known.
+std::vector<std::int64_t> groups_of(const Attribute& attribute) {
+  std::vector<std::int64_t> groups;
+  for (const Id code : attribute.codes)
+    groups.push_back(code + 1);
+  return groups;
+}
+
+class ScoreAnswer : public Answer {
+ public:
+  ScoreAnswer(const Cohort& its_cohort, StudentScores its_scores, std::int64_t fewest)
+      : cohort(its_cohort), scores(std::move(its_scores)) {
+    const std::vector<std::int64_t> all(scores.log_likelihood.size(), 0);
+    percentile_all = percentiles(scores.log_likelihood, all);
+    percentile = percentiles(scores.log_likelihood, groups_by_presence(cohort, fewest));
+  }
+
+  nlohmann::ordered_json to_json() const override {
+    nlohmann::ordered_json json;
+    json["students"] = cohort.student_count();
+    json["mean_log_likelihood"] = scores.mean();  // null where one is impossible
+    json["standard_error"] = scores.standard_error_of_mean;
+    json["likelihood_kind"] = std::string(name_of(scores.kind));
+    if (with_student) {
+      json["leave_one_out"] = left_out;
+      json["mean_with_student"] = with_student->mean();
+    }
+    json["impossible_students"] = scores.impossible;
+    if (!note.empty()) json["note"] = note;
+    if (scores.impossible > 0) {
+      json["mean_of_possible_students"] = scores.mean_of_possible;
+      json["reason"] = "some students' evidence has probability 0 under the model";
+    }
+    if (high && low) {
+      json["most_typical"] = high->to_json(cohort.schema());
+      json["least_typical"] = low->to_json(cohort.schema());
+    }
+    for (const auto& [student, list] : unusual) {
+      nlohmann::ordered_json entry{{"student", cohort.students()[static_cast<std::size_t>(student)]}};
+      for (const Surprise& surprise : list)
+        entry["surprises"].push_back({{"course", course(surprise.bit).name},
+                                      {"period", period(surprise.bit)},
+                                      {"taken", surprise.taken},
+                                      {"probability", surprise.probability}});
+      json["unusual"].push_back(std::move(entry));
+    }
+    return json;
+  }
+
+  Table table() const override {
+    std::vector<TableColumn> columns = {
+        {"student"}, {"log_likelihood"}, {"percentile"}, {"percentile_all"}, {"compared_with"}};
+    if (!scores.standard_error.empty()) columns.push_back({"standard_error"});
+    if (with_student) columns.push_back({"with_student"});
+    if (in_group) columns.push_back({concat("percentile_in_", group_name)});
+    if (!unusual.empty()) columns.push_back({"unusual"});
+    Table rows(std::move(columns));
+    for (std::size_t s = 0; s < scores.log_likelihood.size(); ++s) {
+      std::vector<Cell> row = {cohort.students()[s], scores.log_likelihood[s], percentile.value[s],
+                               percentile_all.value[s], percentile.of[s]};
+      if (!scores.standard_error.empty()) row.emplace_back(scores.standard_error[s]);
+      if (with_student) row.emplace_back(with_student->log_likelihood[s]);
+      if (in_group) row.emplace_back(in_group->value[s]);
+      if (!unusual.empty()) {
+        const auto found = unusual.find(static_cast<std::int64_t>(s));
+        row.emplace_back(found == unusual.end() ? std::string() : words(found->second));
+      }
+      rows.add_row(std::move(row));
+    }
+    return rows;
+  }
+
+  void print(std::ostream& out) const override {
+    std::vector<double> sorted = scores.log_likelihood;
+    std::ranges::sort(sorted);
+    const auto at = [&](double share) {
+      return sorted.empty() ? 0.0 : sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
+    };
+    out << counted(cohort.student_count(), "student", "students") << ", mean log-likelihood (" << name_of(scores.kind)
+        << ") " << (scores.impossible > 0 ? "of those that are possible " : "") << fixed(scores.mean_of_possible, 4)
+        << ", standard error " << fixed(scores.standard_error_of_mean, 4) << "\n";
+    Table quantiles({{"least typical of"}, {"log_likelihood", 3}});
+    for (const auto& [name, share] :
+         {std::pair<const char*, double>{"1 in 100", 0.01}, {"1 in 10", 0.1}, {"half", 0.5}, {"9 in 10", 0.9}})
+      quantiles.add_row({std::string(name), at(share)});
+    quantiles.print_text(out, "  ");
+    if (with_student)
+      out << "each student left out (" << left_out << "); with the student the mean is "
+          << fixed(with_student->mean_of_possible, 4) << '\n';
+    if (high && low) print_contrast(out);
+    for (const auto& [student, list] : unusual)
+      out << cohort.students()[static_cast<std::size_t>(student)] << " (percentile "
+          << fixed(percentile.value[static_cast<std::size_t>(student)], 1) << "): " << words(list) << '\n';
+    out << setting_name("csv") << " lists every student\n";
+  }
+
+  std::vector<std::string> notes() const override {
+    return note.empty() ? std::vector<std::string>() : std::vector<std::string>{note};
+  }
+  std::vector<std::string> warnings() const override {
+    if (scores.impossible == 0) return {};
+    return {concat(counted(scores.impossible, "student is", "students are"),
+                   " impossible under the model (probability 0, shown empty): there is no mean over all")};
+  }
+
+  static constexpr const char* left_out = "one EM step towards the optimum without the student";
+  Cohort cohort;
+  StudentScores scores;
+  Percentiles percentile, percentile_all;  // among students present in the same periods; among all
+  std::optional<Percentiles> in_group;
+  std::string group_name;
+  std::optional<StudentScores> with_student;
+  std::optional<GroupPortrait> high, low;  // the most and the least typical
+  std::map<std::int64_t, std::vector<Surprise>> unusual;
+  std::string note;
+
+ private:
+  const Course& course(Id bit) const { return cohort.schema().course(cohort.schema().course_of(bit)); }
+  const std::string& period(Id bit) const { return cohort.schema().period(cohort.schema().period_of(bit)); }
+  std::string words(const std::vector<Surprise>& list) const {
+    std::vector<std::string> parts;
+    for (const Surprise& surprise : list)
+      parts.push_back(concat(surprise.taken ? "took " : "did not take ", full_name(course(surprise.bit)), " in period ",
+                             period(surprise.bit), " (1 in ",
+                             with_separators(std::llround(1 / std::max(surprise.probability, 1e-9))), ")"));
+    return join(parts, "; ");
+  }
+  void print_contrast(std::ostream& out) const {
+    out << "most typical " << high->students << " students beside the least typical " << low->students
+        << ", among students present in the same periods\n";
+    Table rows({{"a student"}, {"most typical", 2}, {"least typical", 2}});
+    rows.add_row({std::string("courses"), high->courses, low->courses});
+    rows.add_row({std::string("different subjects"), high->subjects, low->subjects});
+    if (high->in_major && low->in_major)
+      rows.add_row({std::string("courses in the own major"), *high->in_major, *low->in_major});
+    std::map<std::string, double> untypical(low->by_subject.begin(), low->by_subject.end());
+    for (std::size_t i = 0; i < std::min<std::size_t>(8, high->by_subject.size()); ++i) {
+      const auto& [subject, count] = high->by_subject[i];
+      const auto other = untypical.find(subject);
+      rows.add_row({concat("courses in ", subject), count, other == untypical.end() ? Cell() : Cell(other->second)});
+    }
+    rows.print_text(out, "  ");
+    for (const auto& [name, portrait] : {std::pair("most", &*high), std::pair("least", &*low)}) {
+      std::vector<std::string> parts;
+      for (const auto& [course, share] : portrait->most_taken)
+        parts.push_back(concat(cohort.schema().course(course).name, " ", fixed(100 * share, 0), "%"));
+      if (!parts.empty()) out << "  the " << name << " typical take " << join(parts, ", ") << '\n';
+    }
+  }
+};
+
+/// The share of students with the highest and the lowest percentiles; both at least min_cell, else none.
+void add_contrast(ScoreAnswer& answer, const ScoreSettings& settings) {
+  const std::int64_t students = answer.cohort.student_count();
+  const auto size = static_cast<std::int64_t>(std::llround(settings.contrast * static_cast<double>(students)));
+  if (size < settings.min_cell.count) return;
+  std::vector<std::int64_t> order(static_cast<std::size_t>(students));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {},
+                           [&](std::int64_t s) { return answer.percentile.value[static_cast<std::size_t>(s)]; });
+  std::string major = settings.major;
+  const auto& attributes = answer.cohort.attributes();
+  if (major.empty() && std::ranges::find(attributes, "major", &Attribute::name) != attributes.end()) major = "major";
+  answer.low = portray(answer.cohort, {order.begin(), order.begin() + size}, major, settings.min_cell.count);
+  answer.high = portray(answer.cohort, {order.end() - size, order.end()}, major, settings.min_cell.count);
+}
+
+void add_explanations(ScoreAnswer& answer, const Model& model, const ScoreSettings& settings, const Compute& compute) {
+  constexpr std::size_t most_surprises = 4;
+  const EvidenceBatch evidence = EvidenceBatch::of(answer.cohort);
+  const Schema& schema = model.schema();
+  EvidenceBuilder nobody(evidence);
+  nobody.begin_student({});
+  for (Id t = 0; t < schema.period_count(); ++t)
+    nobody.add({});
+  std::vector<Id> bits(static_cast<std::size_t>(schema.bit_count()));
+  std::iota(bits.begin(), bits.end(), 0);
+  const Vector usual = model.marginals(std::move(nobody).build(), bits, compute).value.row(0);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(evidence.student_count()));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {},
+                           [&](std::int64_t s) { return answer.percentile.value[static_cast<std::size_t>(s)]; });
+  order.resize(std::min(order.size(), static_cast<std::size_t>(settings.explain)));
+  for (const std::int64_t s : order) {
+    std::vector<Surprise> found = find_surprises(model, evidence, s, usual, compute);
+    found.resize(std::min(found.size(), most_surprises));
+    answer.unusual[s] = std::move(found);
+  }
+}
+
+std::unique_ptr<Answer> answer_score(const QueryInput& input) {
+  const auto settings = input.read<ScoreSettings>();
+  const Model& model = input.model();
+  const Cohort& cohort = *input.cohort;
+  const LikelihoodKind kind = choose_kind(settings.likelihood, model);
+  const std::vector<double> weights =
+      settings.weights.empty() ? std::vector<double>() : student_weights(cohort, settings.weights);
+  const Attribute* group = settings.by.empty() ? nullptr : &cohort.attribute(settings.by);
+  if (!settings.major.empty()) cohort.attribute(settings.major);
+  const EvidenceBatch evidence = EvidenceBatch::of(cohort);
+  std::optional<StudentScores> left_out;
+  if (settings.leave_one_out)  // first: what is refused is refused at once
+    left_out = summarize_scores({leave_one_out(input.stored, cohort, input.compute), {}}, kind, weights);
+  StudentScores scores = score_students(model, evidence, kind, input.compute, weights, settings.precision);
+  std::optional<StudentScores> with_student;
+  if (left_out) {
+    with_student = std::move(scores);
+    scores = std::move(*left_out);
+  }
+  auto answer = std::make_unique<ScoreAnswer>(cohort, std::move(scores), settings.min_cell.count);
+  answer->with_student = std::move(with_student);
+  answer->note = model.likelihood_note(evidence, kind, input.compute);
+  if (group != nullptr) {
+    answer->group_name = group->name;
+    answer->in_group = percentiles(answer->scores.log_likelihood, groups_of(*group));
+  }
+  add_contrast(*answer, settings);
+  if (settings.explain > 0) add_explanations(*answer, model, settings, input.compute);
+  return answer;
+}
+
+}  // namespace
+
+Query score_query() {
+  return {"score",
+          "log-likelihood and typicality of each student",
+          {"desirepath score all.desirepath all.cohort --csv", "desirepath score all.desirepath new.csv --json",
+           "desirepath score all.desirepath all.cohort --leave-one-out"},
+          CohortUse::required,
+          "a cohort file or a raw table",
+          declaration_of<ScoreSettings>(),
+          answer_score};
+}
+
+}  // namespace desirepath::inline queries

@@ -1,0 +1,116 @@
+#include "desirepath/queries/typical_groups.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+namespace desirepath::inline queries {
+
+std::string subject_of(const Course& course) {
+  return !course.subject.empty() ? course.subject : !course.school.empty() ? course.school : "all courses";
+}
+
+nlohmann::ordered_json GroupPortrait::to_json(const Schema& schema) const {
+  nlohmann::ordered_json json;
+  json["students"] = students;
+  json["courses"] = courses;
+  json["subjects"] = subjects;
+  json["courses_in_major"] = in_major ? nlohmann::ordered_json(*in_major) : nlohmann::ordered_json();
+  for (const auto& [subject, count] : by_subject)
+    json["courses_by_subject"][subject] = count;
+  json["most_taken"] = nlohmann::ordered_json::array();
+  for (const auto& [course, share] : most_taken)
+    json["most_taken"].push_back({{"course", schema.course(course).name}, {"share", share}});
+  return json;
+}
+
+GroupPortrait portray(const Cohort& cohort, const std::vector<std::int64_t>& students, const std::string& major,
+                      std::int64_t min_cell) {
+  constexpr std::size_t most_shown = 10;
+  const Schema& schema = cohort.schema();
+  const Attribute* majors = major.empty() ? nullptr : &cohort.attribute(major);
+  GroupPortrait portrait;
+  portrait.students = std::ssize(students);
+  const double count = std::max<double>(1, static_cast<double>(students.size()));
+  std::map<std::string, std::pair<double, std::int64_t>> subjects;  // enrollments, students
+  std::vector<std::int64_t> takers(static_cast<std::size_t>(schema.course_count()), 0);
+  double in_major = 0, with_major = 0;
+  for (const std::int64_t s : students) {
+    std::set<std::string> own;
+    std::set<Id> courses;
+    const Id code = majors == nullptr ? -1 : majors->codes[static_cast<std::size_t>(s)];
+    with_major += code >= 0 ? 1 : 0;
+    for (const Id bit : cohort.bits(s)) {
+      const Course& course = schema.course(schema.course_of(bit));
+      portrait.courses += 1 / count;
+      subjects[subject_of(course)].first += 1;
+      own.insert(subject_of(course));
+      courses.insert(schema.course_of(bit));
+      if (code < 0) continue;
+      const std::string& value = majors->values[static_cast<std::size_t>(code)];
+      in_major += value == course.subject || value == course.school || value == course.concentration ? 1 : 0;
+    }
+    portrait.subjects += static_cast<double>(own.size()) / count;
+    for (const std::string& subject : own)
+      ++subjects[subject].second;
+    for (const Id course : courses)
+      ++takers[static_cast<std::size_t>(course)];
+  }
+  if (with_major > 0) portrait.in_major = in_major / with_major;
+  double others = 0;
+  for (const auto& [subject, cell] : subjects) {
+    if (cell.second >= min_cell)
+      portrait.by_subject.emplace_back(subject, cell.first / count);
+    else
+      others += cell.first / count;
+  }
+  std::ranges::stable_sort(portrait.by_subject, std::ranges::greater(), &std::pair<std::string, double>::second);
+  if (others > 0) portrait.by_subject.emplace_back("others", others);
+  for (Id course = 0; course < schema.course_count(); ++course) {
+    if (takers[static_cast<std::size_t>(course)] >= min_cell)
+      portrait.most_taken.emplace_back(course, static_cast<double>(takers[static_cast<std::size_t>(course)]) / count);
+  }
+  std::ranges::stable_sort(portrait.most_taken, std::ranges::greater(), &std::pair<Id, double>::second);
+  portrait.most_taken.resize(std::min(portrait.most_taken.size(), most_shown));
+  return portrait;
+}
+
+std::vector<Surprise> find_surprises(const Model& model, const EvidenceBatch& evidence, std::int64_t student,
+                                     const Vector& usual, const Compute& compute) {
+  constexpr double most_do = 0.5;
+  const Schema& schema = model.schema();
+  std::vector<Surprise> found;
+  std::vector<Id> bits;
+  for (Id t = 0; t < schema.period_count(); ++t) {
+    const PeriodEvidence period = PeriodEvidence::of(evidence, student, t);
+    if (period.presence == Presence::left) continue;
+    for (Id c = 0; c < schema.course_count(); ++c) {
+      const Id bit = schema.bit(t, c);
+      const std::optional<bool> known = period.known(bit);
+      if (!known || (!*known && usual[bit] < most_do)) continue;
+      bits.push_back(bit);
+      found.push_back({bit, *known, 0});
+    }
+  }
+  if (bits.empty()) return found;
+  EvidenceBuilder each(evidence);
+  for (const Id bit : bits) {
+    each.begin_student({});
+    for (Id t = 0; t < schema.period_count(); ++t) {
+      PeriodEvidence period = PeriodEvidence::of(evidence, student, t);
+      if (t == schema.period_of(bit)) period.set(bit, std::nullopt);
+      each.add(period);
+    }
+  }
+  const RowMatrix given_rest = model.marginals(std::move(each).build(), bits, compute).value;
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    const double p = given_rest(static_cast<Index>(i), static_cast<Index>(i));
+    found[i].probability = found[i].taken ? p : 1 - p;
+  }
+  std::ranges::stable_sort(found, {}, &Surprise::probability);
+  return found;
+}
+
+}  // namespace desirepath::inline queries

@@ -1,0 +1,128 @@
+"""`infer`, `sample`, `score` and `prerequisites`: questions as people type them, and what is said when they cannot be answered."""
+
+import unittest
+
+from program import ProgramTest, close
+
+
+class Ask(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.write_students(students=200)
+        self.fit("--model", "hct", "--trees", 2, "--tree-states", 4, "--iterations", 8)
+
+    def test_a_student_s_next_period(self):
+        student = self.run_program("score", "m.desirepath", "t.csv", "--csv").rows[0]["student"]
+        rows = self.run_program("infer", "m.desirepath", "t.csv", "--student", student, "--known-periods", "1", "--csv").rows
+        self.assertEqual(list(rows[0]), ["student", "period", "course", "probability", "standard_error"])
+        self.assertEqual({row["student"] for row in rows}, {student})
+        self.assertEqual({row["period"] for row in rows}, {"2", "3"})
+        self.assertEqual(len(rows), 20)
+        text = self.run_program("infer", "m.desirepath", "t.csv", "--student", student, "--known-periods", "1").out
+        self.assertIn("period 2", text)
+        table = self.run_program("infer", "m.desirepath", "t.csv", "--student", student, "--known-periods", "1", "--period", "2",
+                                 "--top", 3, "--csv").rows
+        self.assertEqual(len(table), 3)
+        self.assertGreaterEqual(float(table[0]["probability"]), float(table[2]["probability"]))
+
+    def test_evidence_in_a_file_and_on_the_command_line_agree(self):
+        self.write("e.csv", "student,period,course,taken\nanyone,1,C01,1\nanyone,1,*,0\nanyone,2,C02,0\n")
+        by_file = self.run_program("infer", "m.desirepath", "--given", "e.csv", "--period", "3", "--csv").out
+        by_words = self.run_program("infer", "m.desirepath", "--took", "C01@1", "--known-periods", "1", "--not", "C02@2", "--period", "3",
+                                    "--csv").out
+        self.assertEqual(by_file, by_words)
+
+    def test_totals_are_sums_and_small_ones_are_withheld(self):
+        rows = self.run_program("infer", "m.desirepath", "t.csv", "--known-periods", "1", "--period", "2", "--csv").rows
+        sums = {}
+        for row in rows:
+            sums[row["course"]] = sums.get(row["course"], 0) + float(row["probability"])
+        totals = self.run_program("infer", "m.desirepath", "t.csv", "--known-periods", "1", "--period", "2", "--total", "--csv")
+        for row in totals.rows:
+            self.assertTrue(close(float(row["expected"]), sums[row["course"]]))
+            self.assertLess(float(row["low"]), float(row["expected"]))
+        self.assertEqual({row["course"] for row in totals.rows}, {course for course, total in sums.items() if total >= 10})
+        self.write("few.csv", "student,period,course\n" + "".join(f"s{i},1,C01\n" for i in range(4)))
+        self.run_program("infer", "m.desirepath", "few.csv", "--total", "--period", "2", code=5)
+        self.run_program("infer", "m.desirepath", "t.csv", "--total", "--min-cell", "2", code=2)
+
+    def test_samples_are_a_table_that_prepare_reads(self):
+        out = self.run_program("sample", "m.desirepath", "--count", 300, "--csv").out
+        self.write("drawn.csv", out)
+        done = self.run_program("prepare", "drawn.csv", "--out", "drawn.cohort", "--min-takers", 1, "--json").json
+        self.assertEqual(done["students"], 300)
+        again = self.run_program("sample", "m.desirepath", "--count", 300, "--csv", "--threads", 1).out
+        self.assertEqual(out, again)
+
+    def test_completions_keep_what_is_known(self):
+        self.write("e.csv", "student,period,course,taken\nx,1,C01,1\nx,1,C03,1\nx,1,*,0\n")
+        rows = self.run_program("sample", "m.desirepath", "--given", "e.csv", "--count", 7, "--csv").rows
+        for draw in range(1, 8):
+            first = {row["course"] for row in rows if row["draw"] == str(draw) and row["period"] == "1"}
+            self.assertEqual(first, {"C01", "C03"})
+        self.assertIn("period 1 (known): C01, C03", self.run_program("sample", "m.desirepath", "--given", "e.csv").out)
+
+    def test_no_repeats(self):
+        drawn = self.run_program("sample", "m.desirepath", "--count", 400, "--no-repeats", "--csv")
+        seen = set()
+        for row in drawn.rows:
+            if row["course"]:
+                self.assertNotIn((row["student"], row["course"]), seen)
+                seen.add((row["student"], row["course"]))
+        self.assertIn("were repeats and are left out", drawn.err)
+
+    def test_the_paper_task_counts_what_it_lists(self):
+        done = self.run_program("infer", "m.desirepath", "t.csv", "--paper-task", "--json").json
+        task = done["paper_task"]
+        self.assertGreater(task["accuracy"], task["most_frequent"] - 0.1)
+        self.assertEqual({row["period"] for row in done["courses"]}, {"2"})
+
+    def test_percentiles_compare_students_present_alike(self):
+        table = self.run_program("score", "m.desirepath", "t.csv", "--csv")
+        self.assertIn("percentile_all", table.header)
+        values = [float(row["log_likelihood"]) for row in table.rows]
+        for row, value in zip(table.rows, values):
+            self.assertTrue(close(float(row["percentile_all"]), 100 * sum(v <= value for v in values) / len(values)))
+            self.assertGreaterEqual(int(row["compared_with"]), 10)
+        done = self.run_program("score", "m.desirepath", "t.csv", "--json", "--explain", 2).json
+        self.assertEqual(len(done["unusual"]), 2)
+        self.assertEqual((done["most_typical"]["students"], done["least_typical"]["students"]), (20, 20))
+        self.assertRegex(self.run_program("score", "m.desirepath", "t.csv", "--explain", 20).out, r"took C0\d in period \d \(1 in \d+\)")
+
+    def test_prerequisites(self):
+        pairs = self.run_program("prerequisites", "m.desirepath", "t.csv", "--students", 50, "--csv")
+        self.assertTrue(pairs.header.startswith("prerequisite,course,score,"))
+        scores = [float(row["score"]) for row in pairs.rows]
+        self.assertEqual(scores, sorted(scores, reverse=True))
+        self.assertEqual(len(pairs.rows), 90)
+        self.assertTrue(all(row["students"] == "" or int(row["students"]) >= 10 for row in pairs.rows))
+        one = self.run_program("prerequisites", "m.desirepath", "t.csv", "--students", 50, "--course", "C03", "--csv").rows
+        self.assertEqual({row["course"] for row in one}, {"C03"})
+        self.run_program("prerequisites", "m.desirepath", "--students", 20, "--drawn", 200)
+
+    def test_what_cannot_be_answered_is_said_in_a_line(self):
+        for arguments, code, words in [
+            (("--took", "C0X@1"), 3, "did you mean"),
+            (("--took", "C01@9"), 3, "9"),
+            (("--took", "C01"), 3, "names no period"),
+            (("--took", "C01@1", "--not", "C01@1"), 3, "taken and not taken"),
+            (("--student", "s1"), 2, "needs a COHORT"),
+            (("t.csv", "--student", "nobody"), 2, "no such student"),
+            (("t.csv", "--period", "7"), 3, "7"),
+            (("t.csv", "--given", "t.csv"), 2, "both say"),
+            (("--paper-task",), 2, "needs a COHORT"),
+        ]:
+            error = self.run_program("infer", "m.desirepath", *arguments, code=code).err
+            self.assertIn(words, error)
+            self.assertNotIn("s0", error)
+        self.write("e.csv", "student,period,course,taken\n")
+        self.run_program("infer", "m.desirepath", "--given", "e.csv", code=3)
+        self.write("n.csv", "student,period,course\na,1,X\nb,1,X\nc,1,Y\nd,1,\n")
+        self.fit("--model", "nb", "--states", 1, "--pseudocount", 0, cohort="n.csv", out="n.desirepath")
+        self.write("t1.csv", "student,period,course\na,1,X\nb,1,X\n")
+        self.fit("--model", "nb", "--states", 1, "--pseudocount", 0, cohort="t1.csv", out="n.desirepath")
+        self.assertIn("probability 0", self.run_program("infer", "n.desirepath", "--not", "X@1", "--period", "1", code=3).err)
+
+
+if __name__ == "__main__":
+    unittest.main()
