@@ -24,15 +24,26 @@ enum class LikelihoodKind {
 };
 std::string_view name_of(LikelihoodKind kind);
 
-/// Where a likelihood has no closed form: expectation propagation alone, or importance sampling around it with a
-/// standard error, about ten times slower. The caller's choice, never the batch's size.
-enum class Precision { quick, sampled };
+/// Where a likelihood has no closed form: expectation propagation, or sampling with a standard error, ten times slower
+/// and more; or, where that is much faster, that of a simpler distribution fitted to the states (LikelihoodGap). The
+/// caller's choice, never the batch's size.
+enum class Precision { quick, sampled, fitted };
 std::span<const std::string_view> value_names(Precision);
 
 /// Log-likelihoods of rows in every state.
 struct RowScores {
   RowMatrix log_likelihood;  // rows by states
-  RowMatrix standard_error;  // of each; empty = exact
+  /// What each may be off by; empty = exact. A bias, or draws that rows and states share: it does not average out.
+  RowMatrix standard_error;
+};
+
+/// Scores of something simpler than the emission: what, and what the emission itself gives more on some rows.
+struct LikelihoodGap {
+  std::string of;  // empty: the emission is scored as it is
+  std::int64_t rows = 0;
+  double mean = 0;
+  double root_mean_square = 0;
+  double largest = 0;  // absolute
 };
 
 /// An emission given what one pattern knows: factors and messages that all rows of the pattern share.
@@ -70,10 +81,8 @@ class Emission {
   virtual std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const = 0;
   /// The same without shortcuts, where given() takes any: slower, perhaps sampled.
   virtual std::unique_ptr<GivenPattern> given_exactly(const UnknownBits& unknown) const { return given(unknown); }
-  /// Whether likelihood_note() has anything to say: it may cost a pass over the students.
-  virtual bool approximates(LikelihoodKind) const { return false; }
-  /// What a reader of these likelihoods should know of their making; empty: nothing.
-  virtual std::string likelihood_note(const StepRows&, LikelihoodKind, const Compute&) const { return {}; }
+  /// Whether score() is of something simpler, and what that costs.
+  virtual LikelihoodGap likelihood_gap(const StepRows&, LikelihoodKind, Precision, const Compute&) const { return {}; }
   /// p(bit = 1 | state) with nothing known: bits by states.
   virtual RowMatrix bit_probabilities() const = 0;
 

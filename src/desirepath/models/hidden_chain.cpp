@@ -75,12 +75,25 @@ Estimates HiddenChain::log_likelihood(const EvidenceBatch& evidence, LikelihoodK
   return result;
 }
 
-std::string HiddenChain::likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind,
-                                         const Compute& compute) const {
+std::string HiddenChain::likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
+                                         Precision precision) const {
   check_evidence(evidence);
-  if (!parameters_.emissions.front()->approximates(kind)) return {};
   const ChainEvidence data(evidence, layout_);
-  return parameters_.emissions.front()->likelihood_note(data.pools.front().rows, kind, compute);
+  LikelihoodGap all;
+  double sum = 0;
+  for (std::size_t p = 0; p < data.pools.size(); ++p) {
+    const LikelihoodGap gap = parameters_.emissions[p]->likelihood_gap(data.pools[p].rows, kind, precision, compute);
+    if (gap.of.empty()) continue;
+    all.of = gap.of;
+    all.rows += gap.rows;
+    sum += gap.mean * static_cast<double>(gap.rows);
+    all.largest = std::max(all.largest, gap.largest);
+  }
+  if (all.of.empty() || all.rows == 0) return all.of;
+  const double mean = sum / static_cast<double>(all.rows);
+  return concat(all.of, ": on ", all.rows, " rows of ", layout_.step_count() > 1 ? "all periods" : "all kinds",
+                " the states themselves give ", fixed(std::abs(mean), 2), mean < 0 ? " less" : " more",
+                " a row on average (largest difference ", fixed(all.largest, 2), ")");
 }
 
 LikelihoodKind HiddenChain::state_kind(Conditioning conditioning) const {

@@ -41,8 +41,8 @@ class HiddenChain : public Model, public HiddenStates {
                       Conditioning conditioning = Conditioning::linear) const override;
   EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream, const Compute& compute,
                          Conditioning conditioning = Conditioning::linear) const override;
-  std::string likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind,
-                              const Compute& compute) const override;
+  std::string likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
+                              Precision precision) const override;
   const HiddenStates* hidden_states() const override { return this; }
   std::int64_t parameter_count() const override;
   void save(ArchiveWriter& archive) const override;

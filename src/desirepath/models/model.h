@@ -68,7 +68,9 @@ class Model {
   virtual EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream, const Compute& compute,
                                  Conditioning conditioning = Conditioning::linear) const = 0;
   /// What a reader of log_likelihood() should know of its making; empty: nothing.
-  virtual std::string likelihood_note(const EvidenceBatch&, LikelihoodKind, const Compute&) const { return {}; }
+  virtual std::string likelihood_note(const EvidenceBatch&, LikelihoodKind, const Compute&, Precision) const {
+    return {};
+  }
   /// The hidden states, or null for a model without them.
   virtual const HiddenStates* hidden_states() const { return nullptr; }
   virtual std::int64_t parameter_count() const = 0;
