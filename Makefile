@@ -2,7 +2,6 @@
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 BIN := build/release/bin/desirepath
-PRESET_FLAGS := -DDESIREPATH_TESTS=ON
 
 .PHONY: help demo test check-all bench install app format setup clean
 
@@ -21,11 +20,11 @@ app:              ## build the program for this machine: build/release/bin/desir
 
 test:             ## install what is missing, build, run the default tests and the style checks
 	tools/setup.sh build test
-	cmake --preset release $(PRESET_FLAGS)
-	cmake --build --preset release -j $(JOBS)
+	cmake --preset test
+	cmake --build --preset test -j $(JOBS)
 	tools/check_format.sh
 	tools/check_include_direction.py
-	ctest --preset release -j $(JOBS) -LE 'slow|fuzz|browser'
+	ctest --preset test -j $(JOBS) -LE 'slow|fuzz|browser'
 
 check-all:        ## test, and clang, sanitizers, clang-tidy, slow tests, fuzzing, browser
 	tools/check_all.sh

@@ -3,10 +3,8 @@
 //
 //   model_quality COHORT SPEC... [--seed S]
 //
-// SPEC is
-// MODEL[+EMISSION][,states=K][,covariance=full][,prior=W][,ridge=R][,calibrate=none][,restarts=R][,pseudocount=A]
-// [,iterations=I]. Training 70 %, validation 15 % (picks the iterate where the training kind is the mass), hold-out 15
-// %.
+// SPEC is MODEL[+EMISSION][,SETTING=VALUE...], settings as `desirepath fit --help` names them. Training 70 %,
+// validation 15 % (picks the iterate where the training kind is the mass), hold-out 15 %.
 #include <chrono>
 #include <cmath>
 #include <iostream>
@@ -14,10 +12,10 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/table.h"
 #include "desirepath/core/text.h"
-#include "desirepath/evaluation/held_out.h"
 #include "desirepath/evaluation/inference_accuracy.h"
 #include "desirepath/evaluation/sample_error.h"
-#include "desirepath/models/fit.h"
+#include "desirepath/models/training.h"
+#include "desirepath/queries/student_scores.h"
 #include "desirepath/transcripts/split.h"
 
 namespace desirepath {
@@ -25,32 +23,14 @@ namespace {
 
 FitOptions parse_spec(const std::string& spec) {
   const std::vector<std::string> parts = split(spec, ',');
-  FitOptions options;
-  options.choice = parse_model_choice(parts[0]);
-  options.restarts = 3;
+  FitOptions options(parts[0]);
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const std::vector<std::string> pair = split(parts[i], '=');
-    if (pair.size() != 2) throw OptionError(concat("'", parts[i], "' is not KEY=VALUE"));
-    const std::string& key = pair[0];
-    const std::string& value = pair[1];
-    if (key == "states")
-      options.states = std::stoi(value);
-    else if (key == "covariance")
-      options.covariance = CovarianceChoice::parse(value);
-    else if (key == "prior")
-      options.covariance_prior = std::stod(value);
-    else if (key == "ridge")
-      options.ridge = std::stod(value);
-    else if (key == "calibrate")
-      options.calibrate = value != "none";
-    else if (key == "restarts")
-      options.restarts = std::stoi(value);
-    else if (key == "pseudocount")
-      options.pseudocount = std::stod(value);
-    else if (key == "iterations")
-      options.em.max_iterations = std::stoi(value);
-    else
-      throw OptionError(concat("no key '", key, "'"));
+    if (pair.size() != 2) throw OptionError(concat("'", parts[i], "' is not SETTING=VALUE"));
+    for (const Setting& known : options.known()) {
+      if (known.name == pair[0]) options.set(pair[0], parse_setting(known, pair[1]));
+    }
+    if (!options.values().contains(pair[0])) throw OptionError(concat(parts[0], " has no setting '", pair[0], "'"));
   }
   return options;
 }
@@ -106,9 +86,10 @@ void run(int count, char** arguments) {
   for (const std::string& spec : specs) {
     FitOptions options = parse_spec(spec);
     options.seed = seed;
-    if (make_learner(options, cohort.schema().bit_count())->family() != "gaussian") options.validation = &validation;
-    const FitResult fit = fit_model(training, options, compute, {});
-    const HeldOutScore score =
+    TrainingContext context{compute};
+    if (options.choice().emission->name != "gaussian") context.validation = &validation;
+    const FitResult fit = fit_model(training, options, context);
+    const StudentScores score =
         score_students(*fit.model, EvidenceBatch::of(held_out), fit.model->likelihood_kinds().front(), compute);
     const SampleError error =
         squared_distance(model_shares(*fit.model, held_out, 1 + static_cast<int>(100'000 / held_out.student_count()),

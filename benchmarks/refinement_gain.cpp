@@ -6,7 +6,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
-#include "desirepath/models/fit.h"
+#include "desirepath/models/training.h"
 
 using namespace desirepath;
 
@@ -17,14 +17,14 @@ struct HeldOut {
   double density = 0;
 };
 
-HeldOut score(const HiddenChain& model, const Cohort& cohort, const Compute& compute) {
+HeldOut score(const Model& model, const Cohort& cohort, const Compute& compute) {
   const EvidenceBatch evidence = EvidenceBatch::of(cohort);
   return {model.log_likelihood(evidence, LikelihoodKind::mass, compute).value.col(0),
           model.log_likelihood(evidence, LikelihoodKind::density, compute).value.mean()};
 }
 
 /// Squared error of the model's shares of (period, course), nothing known, against the students held out.
-double share_error(const HiddenChain& model, const Cohort& cohort) {
+double share_error(const HiddenStates& model, const Cohort& cohort) {
   double sum = 0;
   for (Id t = 0; t < cohort.schema().period_count(); ++t) {
     const Vector shares = model.course_probabilities(t) * model.share(model.step_count() == 1 ? 0 : t);
@@ -47,8 +47,8 @@ void print(const std::string& name, const FitResult& fit, const HeldOut& found, 
   const double n = static_cast<double>(gain.size());
   std::cout << name << ": mass " << fixed(found.mass.mean(), 3) << " gain " << fixed(gain.mean(), 4) << " s.e. "
             << fixed(std::sqrt((gain.array() - gain.mean()).square().sum() / (n - 1) / n), 4) << " density "
-            << fixed(found.density, 2) << " share error " << fixed(share_error(*fit.model, hold_out), 5) << " seconds "
-            << fixed(fit.seconds, 1);
+            << fixed(found.density, 2) << " share error "
+            << fixed(share_error(*fit.model->hidden_states(), hold_out), 5) << " seconds " << fixed(fit.seconds, 1);
   if (fit.refinement) {
     std::cout << " kept round " << fit.refinement->kept_round << " of " << fit.refinement->trace.size() - 1
               << " validation gain " << fixed(fit.refinement->gain, 4) << "\n  rewarded share by courses taken:";
@@ -65,20 +65,19 @@ int main(int count, char** arguments) try {
   if (count < 6) throw OptionError("refinement_gain TRAINING VALIDATION HOLD-OUT MODEL STATES [none]");
   const Cohort training = Cohort::load(arguments[1]), validation = Cohort::load(arguments[2]),
                hold_out = Cohort::load(arguments[3]);
-  FitOptions options;
-  options.choice = parse_model_choice(arguments[4]);
-  options.states = std::stoi(arguments[5]);
-  options.calibrate = count < 7;
-  options.validation = &validation;
+  FitOptions options(arguments[4]);
+  options.set("states", std::stoi(arguments[5])).set("calibrate", count < 7 ? "marginals" : "none");
   const Compute compute(2);
-  const FitResult plain = fit_model(training, options, compute, {});
+  TrainingContext context{compute};
+  context.validation = &validation;
+  const FitResult plain = fit_model(training, options, context);
   const HeldOut start = score(*plain.model, hold_out, compute);
   print("EM", plain, start, start, hold_out);
-  options.refine = Refinement::policy_gradient;
-  for (const Reward reward : {Reward::surrogate, Reward::exact}) {
-    options.policy_gradient.reward = reward;
-    const FitResult refined = fit_model(training, options, compute, {});
-    print(std::string(name_of(reward)), refined, score(*refined.model, hold_out, compute), start, hold_out);
+  options.set("refine", "policy-gradient");
+  for (const std::string reward : {"surrogate", "exact"}) {
+    options.set("reward", reward);
+    const FitResult refined = fit_model(training, options, context);
+    print(reward, refined, score(*refined.model, hold_out, compute), start, hold_out);
   }
   return 0;
 } catch (const Error& error) {

@@ -1,11 +1,11 @@
-# `cmake --install` gives the program, the libraries, the headers and find_package(desirepath).
+# `cmake --install` gives the program, the libraries, the public headers and find_package(desirepath).
 include(CMakePackageConfigHelpers)
 get_property(_modules GLOBAL PROPERTY DESIREPATH_MODULES)
 install(TARGETS ${_modules} EXPORT desirepathTargets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/desirepath ${PROJECT_BINARY_DIR}/generated/desirepath
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT desirepathTargets NAMESPACE desirepath:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/desirepath)
+list(TRANSFORM _modules REPLACE "^desirepath_" "" OUTPUT_VARIABLE DESIREPATH_COMPONENTS)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/desirepathConfig.cmake.in
   ${PROJECT_BINARY_DIR}/desirepathConfig.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/desirepath)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/desirepathConfigVersion.cmake COMPATIBILITY SameMinorVersion)

@@ -32,19 +32,40 @@ if(DESIREPATH_COVERAGE)
   add_link_options(--coverage)
 endif()
 
-# desirepath_module(NAME SOURCES a.cpp ... PUBLIC deps... PRIVATE deps...)
+# desirepath_headers_stand_alone(TARGET FOLDER [public headers...]): with CMAKE_VERIFY_INTERFACE_HEADER_SETS (preset
+# headers) each header of the folder is compiled alone; TARGET's own file set covers the public ones.
+function(desirepath_headers_stand_alone target folder)
+  if(NOT CMAKE_VERIFY_INTERFACE_HEADER_SETS)
+    return()
+  endif()
+  file(GLOB headers CONFIGURE_DEPENDS ${folder}/*.h)
+  list(REMOVE_ITEM headers ${ARGN})
+  if(headers)
+    add_library(${target}_internal INTERFACE)
+    target_sources(${target}_internal INTERFACE FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
+    target_link_libraries(${target}_internal INTERFACE desirepath_warnings)
+    target_compile_features(${target}_internal INTERFACE cxx_std_20)
+    target_compile_definitions(${target}_internal INTERFACE $<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>)
+    target_include_directories(${target}_internal INTERFACE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
+  endif()
+endfunction()
+
+# desirepath_module(NAME SOURCES a.cpp ... HEADERS public.h ... PUBLIC deps... PRIVATE deps...)
+# HEADERS are what is installed; the module's other headers are its own. Of PRIVATE, BUILD_INTERFACE what consists of
+# headers: then those who use the installed library need not have it.
 function(desirepath_module name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
+  set(folder ${CMAKE_CURRENT_SOURCE_DIR})
+  list(TRANSFORM ARG_HEADERS PREPEND ${folder}/ REGEX "^[^/]")
   add_library(desirepath_${name} STATIC ${ARG_SOURCES})
   add_library(desirepath::${name} ALIAS desirepath_${name})
   set_target_properties(desirepath_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
-  target_include_directories(desirepath_${name} PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
-    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_sources(desirepath_${name} PUBLIC FILE_SET HEADERS
+    BASE_DIRS ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated FILES ${ARG_HEADERS})
   target_compile_features(desirepath_${name} PUBLIC cxx_std_20)
   target_link_libraries(desirepath_${name}
     PUBLIC ${ARG_PUBLIC}
     PRIVATE $<BUILD_INTERFACE:desirepath_warnings> $<BUILD_INTERFACE:desirepath_machine> ${ARG_PRIVATE})
+  desirepath_headers_stand_alone(desirepath_${name} ${folder} ${ARG_HEADERS})
   set_property(GLOBAL APPEND PROPERTY DESIREPATH_MODULES desirepath_${name})
 endfunction()

@@ -1,6 +1,6 @@
 # DuckDB's C library: one that is installed, or the one tools/setup.sh fetched into build/deps.
 # Gives the target DuckDB::DuckDB.
-set(_desirepath_deps ${CMAKE_SOURCE_DIR}/build/deps/duckdb)
+set(_desirepath_deps ${CMAKE_CURRENT_LIST_DIR}/../build/deps/duckdb)
 find_path(DuckDB_INCLUDE_DIR duckdb.h HINTS ${DUCKDB_ROOT} PATHS ${_desirepath_deps} PATH_SUFFIXES include)
 find_library(DuckDB_LIBRARY duckdb HINTS ${DUCKDB_ROOT} PATHS ${_desirepath_deps} PATH_SUFFIXES lib)
 include(FindPackageHandleStandardArgs)

@@ -1,37 +1,87 @@
 #!/usr/bin/env bash
-# Everything that must hold before work is called done: make test, then clang, sanitizers, clang-tidy, slow tests,
-# fuzzing and the browser. One after the other; the first failure stops. CHECKS="asan tidy" runs just those.
-set -euo pipefail
+# Everything that must hold before work is called done, in stages, one after the other; the first failure stops, and the
+# next run takes up there: a stage that passed on these very files (uncommitted ones too) is not run again.
+#
+#   CHECKS="asan tidy" tools/check_all.sh     just those
+#   CHECK_ALL_FRESH=1 tools/check_all.sh      all anew
+#   CHECK_ALL_GO_ON=1 tools/check_all.sh      the later stages too when one fails
+set -uo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)
-checks=${CHECKS:-test clang asan tsan tidy slow fuzz browser}
-tools/setup.sh build test check browser
-default='slow|fuzz|browser'
+stages=${CHECKS:-test clang headers asan tsan tidy slow fuzz browser}
+tools/setup.sh build test check browser || exit
+tools/check_commits.sh || exit
 
-build_and_test() {  # preset [ctest arguments]
-  local preset=$1
-  shift
-  cmake --preset "$preset" >/dev/null
-  cmake --build --preset "$preset" -j "$jobs"
-  ctest --preset "$preset" -j "$jobs" "$@"
+configure_and_build() {  # preset [cmake arguments]
+  mkdir -p build
+  cmake --preset "$1" "${@:2}" >"build/configure-$1.log" || { cat "build/configure-$1.log"; return 1; }
+  cmake --build --preset "$1" -j "$jobs"
+}
+default_tests() {  # preset [labels to leave out as well]
+  ctest --preset "$1" -j "$jobs" -LE "slow|fuzz|browser${2:+|$2}"
 }
 
-for check in $checks; do
-  echo "== $check"
-  case "$check" in
-    test) make test ;;
-    clang) build_and_test clang -LE "$default" ;;
-    asan) ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=$PWD/tools/sanitizers/leak.supp \
-      build_and_test asan -LE "$default|end_to_end" ;;
-    tsan) TSAN_OPTIONS="suppressions=$PWD/tools/sanitizers/thread.supp halt_on_error=1" \
-      build_and_test tsan -LE "$default|end_to_end" ;;
-    tidy) tools/tidy.sh ;;
-    slow) cmake --preset release -DDESIREPATH_TESTS=ON >/dev/null
-      cmake --build --preset release -j "$jobs"
-      ctest --preset release -L slow ;;
-    fuzz) tools/fuzz.sh 60 ;;
-    browser) tools/check_pages.sh ;;
-    *) echo "no check '$check'"; exit 2 ;;
-  esac
+stage_test() { make --no-print-directory test; }
+# The benchmarks are compiled here and nowhere else.
+stage_clang() { configure_and_build clang -DDESIREPATH_BENCHMARKS=ON && default_tests clang; }
+stage_headers() { configure_and_build headers; }
+# Many processes: the program from outside is not what sanitizers need.
+stage_asan() {
+  configure_and_build asan && ASAN_OPTIONS=detect_leaks=1 \
+    LSAN_OPTIONS=suppressions=$PWD/tools/sanitizers/leak.supp default_tests asan end_to_end
+}
+stage_tsan() {
+  configure_and_build tsan &&
+    TSAN_OPTIONS="suppressions=$PWD/tools/sanitizers/thread.supp halt_on_error=1" default_tests tsan end_to_end
+}
+stage_tidy() { tools/tidy.py; }
+stage_slow() { configure_and_build test && ctest --preset test -L slow; }
+stage_fuzz() { tools/fuzz.sh 60; }
+stage_browser() { tools/check_pages.sh; }
+
+# The files as they lie here, committed or not, as git would name them.
+tree() {
+  local index status
+  index=$(mktemp)
+  cp "$(git rev-parse --git-path index)" "$index"
+  GIT_INDEX_FILE=$index git add --all . && GIT_INDEX_FILE=$index git write-tree
+  status=$?
+  rm -f "$index"
+  return $status
+}
+passed_in() {  # file with the lines "tree seconds": the seconds of this tree
+  [ -z "${CHECK_ALL_FRESH:-}" ] && awk -v tree="$now" '$1 == tree { seconds = $2 } END { print seconds }' "$1" 2>/dev/null
+}
+
+now=$(tree) || exit
+state=build/check-all
+mkdir -p "$state"
+rows=()
+failed=()
+for stage in $stages; do
+  declare -F "stage_$stage" >/dev/null || { echo "check-all: no stage '$stage'"; exit 2; }
+  seconds=$(passed_in "$state/$stage")
+  if [ -n "$seconds" ]; then
+    rows+=("$stage|passed before|$seconds")
+  elif [ "${#failed[@]}" -gt 0 ] && [ -z "${CHECK_ALL_GO_ON:-}" ]; then
+    rows+=("$stage|not run|")
+  else
+    echo "== $stage"
+    begin=$SECONDS
+    if "stage_$stage"; then
+      rows+=("$stage|passed|$((SECONDS - begin))")
+      # What changed on the way was not tested.
+      [ "$(tree)" != "$now" ] || echo "$now $((SECONDS - begin))" >>"$state/$stage"
+    else
+      rows+=("$stage|FAILED|$((SECONDS - begin))")
+      failed+=("$stage")
+    fi
+  fi
 done
-echo "check-all: $checks: all passed"
+
+echo
+printf '%s\n' "${rows[@]}" | awk -F'|' '
+  { total += $3; printf "%-10s %-14s %s\n", $1, $2, $3 == "" ? "" : sprintf("%3d min %02d s", $3 / 60, $3 % 60) }
+  END { printf "%-10s %-14s %3d min %02d s\n", "", "", total / 60, total % 60 }'
+[ "${#failed[@]}" -eq 0 ] || { echo "check-all: ${failed[*]}: failed; mend it and run again"; exit 1; }
+echo "check-all: all passed"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Includes may only point left along the chain of modules (docs/architecture.md). Names every one that does not."""
+"""Includes may only point left along the chain of modules, and from public headers to public headers only
+(docs/architecture.md). Names every one that does not."""
 
 import pathlib
 import re
@@ -11,14 +12,20 @@ CHAIN = ["core", "transcripts", "probability", "compute", "emissions", "learning
 INGEST_MAY_USE = {"core", "transcripts", "ingest"}
 
 root = pathlib.Path(__file__).resolve().parent.parent / "src" / "desirepath"
-include = re.compile(r'^\s*#\s*include\s+[<"]desirepath/([a-z_]+)/')
+include = re.compile(r'^\s*#\s*include\s+[<"]desirepath/(([a-z_]+)/[^">]+)[">]')
+public = set()
+for path in root.glob("*/CMakeLists.txt"):
+    listed = re.search(r"\bHEADERS\b(.*?)(?:\bPUBLIC\b|\bPRIVATE\b|\))", path.read_text(), re.DOTALL)
+    for header in listed.group(1).split() if listed else []:
+        public.add(f"{path.parent.name}/{header.rsplit('/', 1)[-1]}")
 faults = []
 count = 0
 for path in sorted(root.rglob("*")):
     if path.suffix not in {".h", ".cpp", ".cu"}:
         continue
     count += 1
-    module = path.relative_to(root).parts[0]
+    name = path.relative_to(root).as_posix()
+    module = name.split("/")[0]
     if module != "ingest" and module not in CHAIN:
         faults.append(f"{path}: module '{module}' is not in the chain")
         continue
@@ -26,12 +33,15 @@ for path in sorted(root.rglob("*")):
         match = include.match(line)
         if not match:
             continue
-        used = match.group(1)
+        header, used = match.groups()
         if module == "ingest":
             allowed = used in INGEST_MAY_USE
         else:
             allowed = used in CHAIN and CHAIN.index(used) <= CHAIN.index(module)
+        place = f"{path.relative_to(root.parent.parent)}:{number}"
         if not allowed:
-            faults.append(f"{path.relative_to(root.parent.parent)}:{number}: {module} may not include {used}")
-print("\n".join(faults) if faults else f"include direction: {count} files")
+            faults.append(f"{place}: {module} may not include {used}")
+        if name in public and header not in public:
+            faults.append(f"{place}: a public header includes {header}, which is not (HEADERS of its module)")
+print("\n".join(faults) if faults else f"include direction: {count} files, {len(public)} public headers")
 sys.exit(1 if faults else 0)

@@ -19,6 +19,11 @@ using Clock = std::chrono::steady_clock;
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
+std::string in_words(const Answer& answer) {
+  std::ostringstream text;
+  answer.print(text);
+  return render_settings(text.str(), "--");
+}
 }  // namespace
 
 int Console::thread_count() const {
@@ -48,9 +53,12 @@ void Console::show(const std::string& verb, const Answer& answer) const {
     say(note);
   if (json) return print_json(verb, answer.to_json());
   if (csv) return answer.print_csv(std::cout);
-  std::ostringstream text;
-  answer.print(text);
-  std::cout << render_settings(text.str(), "--");
+  std::cout << in_words(answer);
+}
+
+void Console::tell(const std::string& verb, const Answer& answer) const {
+  if (json) return print_json(verb, answer.to_json());
+  if (!quiet) std::cerr << in_words(answer);
 }
 
 ProgressSink Console::progress_sink() {

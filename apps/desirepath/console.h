@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "desirepath/core/answer.h"
+#include "desirepath/core/atomic_file.h"
 #include "desirepath/core/progress.h"
 
 namespace desirepath::app {
@@ -24,11 +25,14 @@ struct Console {
   int threads = 0;  // 0: all cores
 
   int thread_count() const;
+  Overwrite overwrite() const { return force ? Overwrite::allow : Overwrite::refuse; }
   /// A line for people on stderr; nothing with --quiet.
   void say(const std::string& line) const;
   void warn(const std::string& line) const;
   /// As the user asked for it: JSON, CSV or text on stdout; notes and warnings on stderr.
   void show(const std::string& verb, const Answer& answer) const;
+  /// Of a command whose result is files: JSON on stdout, or words on stderr; nothing with --quiet.
+  void tell(const std::string& verb, const Answer& answer) const;
   /// One object with a `schema` field on stdout.
   void print_json(const std::string& verb, nlohmann::ordered_json object) const;
   /// A sink for the library; empty when nobody would see it.

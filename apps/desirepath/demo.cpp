@@ -21,7 +21,7 @@ namespace {
 TableOptions demo_options(const std::filesystem::path& folder, int threads) {
   TableOptions options;
   options.courses_file = folder / "courses.csv";
-  options.summer = SummerRule::drop;
+  options.summer = RowRule::drop;
   options.part_time = PartTimeRule::drop_students;
   options.full_time_courses = 5;
   options.threads = threads;
@@ -34,34 +34,29 @@ void add_demo(Program& program) {
   Verb& verb = program.add({"demo",
                             "the whole tour on a built-in synthetic university; ends with a page to open",
                             {"desirepath demo", "desirepath demo --out tour --seed 7"}});
-  struct Options {
-    std::string out = "desirepath-demo";
-    bool force = false;
-  };
-  auto options = std::make_shared<Options>();
-  verb.app->add_option("--out", options->out, "folder to write into")->capture_default_str();
-  verb.app->add_flag("--force", options->force, "replace files that exist");
-  verb.run = [&verb, options] {
-    const std::filesystem::path folder = options->out;
-    const Overwrite overwrite = options->force ? Overwrite::allow : Overwrite::refuse;
+  auto out = std::make_shared<std::string>("desirepath-demo");
+  verb.app->add_option("--out", *out, "folder to write into")->capture_default_str();
+  verb.add_force();
+  verb.run = [&verb, out] {
+    const std::filesystem::path folder = *out;
     Console& console = *verb.console;
     make_folder(folder);
     const std::filesystem::path page = folder / "report.html";
     for (const char* name : {"enrollments.csv", "university.cohort", "university.desirepath", "report.html"})
-      check_target(folder / name, overwrite);
+      check_target(folder / name, console.overwrite());
 
     console.say("1. simulate: a university of 30,000 students over 18 years");
     SyntheticOptions synthetic;
     synthetic.seed = console.seed;
     synthetic.threads = console.thread_count();
-    write_synthetic_university(synthetic, folder, overwrite, console.progress_sink());
+    write_synthetic_university(synthetic, folder, console.overwrite(), console.progress_sink());
     console.end_progress();
 
     console.say("2. prepare: clean, filter, cut into years");
     const Prepared prepared = prepare_cohort({(folder / "enrollments.csv").string()},
                                              demo_options(folder, console.thread_count()), console.progress_sink());
     console.end_progress();
-    prepared.cohort.save(folder / "university.cohort", overwrite);
+    prepared.cohort.save(folder / "university.cohort", console.overwrite());
 
     console.say("3. fit: the kinds of students in every year");
     FitOptions fit("cmm+bernoulli");
@@ -71,10 +66,10 @@ void add_demo(Program& program) {
     const FitResult fitted = fit_model(prepared.cohort, fit, context);
     console.end_progress();
     save_model(*fitted.model, training_record({prepared.cohort, fit, context}, fitted),
-               folder / "university.desirepath", overwrite);
+               folder / "university.desirepath", console.overwrite());
 
     console.say("4. describe: who they are and what they take");
-    write_text_file(page, render_html(demo_page(prepared.cohort, *fitted.model)), overwrite);
+    write_text_file(page, render_html(demo_page(prepared.cohort, *fitted.model)), console.overwrite());
     if (console.json) {
       console.print_json("demo", {{"report", page.string()},
                                   {"cohort", (folder / "university.cohort").string()},

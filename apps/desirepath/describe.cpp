@@ -19,14 +19,13 @@ void add_describe(Program& program) {
   struct Options {
     std::string cohort, figures;
     std::int64_t min_cell = default_min_cell;
-    bool force = false;
   };
   auto options = std::make_shared<Options>();
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->required();
   verb.app->add_option("--figures", options->figures, "folder for the figures as SVG");
   verb.app->add_option("--min-cell", options->min_cell, "no figure rests on fewer students (under 5 is refused)")
       ->capture_default_str();
-  verb.app->add_flag("--force", options->force, "replace files that exist");
+  verb.add_force();
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, table] {
     check_min_cell(options->min_cell);
@@ -36,7 +35,7 @@ void add_describe(Program& program) {
       make_folder(options->figures);
       for (const Figure& figure : description.figures()) {
         const auto path = std::filesystem::path(options->figures) / (figure.name + ".svg");
-        write_text_file(path, figure.svg, options->force ? Overwrite::allow : Overwrite::refuse);
+        write_text_file(path, figure.svg, verb.console->overwrite());
         verb.console->say(concat("wrote ", path.string()));
       }
     }

@@ -19,12 +19,12 @@ void add_fit(Program& program) {
                     "desirepath fit enrollments.csv --model tan --states 6 --restarts 5 --out tan.desirepath --json"}});
   struct Options {
     std::string cohort, out;
-    bool force = false, dry_run = false, require_convergence = false;
+    bool dry_run = false, require_convergence = false;
   };
   auto options = std::make_shared<Options>();
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->required();
   verb.app->add_option("--out", options->out, "model file to write");
-  verb.app->add_flag("--force", options->force, "replace a file that exists");
+  verb.add_force();
   verb.app->add_flag("--dry-run", options->dry_run, "say what memory and time training would take, and stop");
   verb.app->add_flag("--require-convergence", options->require_convergence,
                      "exit with 4 when training did not converge");
@@ -32,9 +32,8 @@ void add_fit(Program& program) {
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, training, table] {
     Console& console = *verb.console;
-    const Overwrite overwrite = options->force ? Overwrite::allow : Overwrite::refuse;
     if (options->out.empty() && !options->dry_run) throw OptionError("--out MODEL is required");
-    if (!options->out.empty()) check_target(options->out, overwrite);
+    if (!options->out.empty()) check_target(options->out, console.overwrite());
     const FitOptions fit_options = training->options(console);
     const Cohort cohort = open_cohort(options->cohort, *table, console);
     const Compute compute(console.thread_count(), console.interrupt_flag());
@@ -50,7 +49,7 @@ void add_fit(Program& program) {
     console.say(concat("training needs about ", as_bytes_text(estimate.bytes), " of memory"));
     const FitResult fit = prepared->run();
     console.end_progress();
-    save_model(*fit.model, training_record(task, fit), options->out, overwrite);
+    save_model(*fit.model, training_record(task, fit), options->out, console.overwrite());
     std::error_code ignored;
     if (!context.checkpoint.empty()) std::filesystem::remove(context.checkpoint, ignored);  // it has served
     for (const std::string& warning : fit.warnings)

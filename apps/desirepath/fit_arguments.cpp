@@ -1,10 +1,7 @@
 #include "fit_arguments.h"
 
-#include <charconv>
-
 #include <CLI/CLI.hpp>
 
-#include "model_input.h"
 #include "setting_options.h"
 
 #include "desirepath/core/error.h"
@@ -16,15 +13,10 @@ namespace desirepath::app {
 namespace {
 
 template <class Number>
-Number number_in(const SmallTable& table, std::size_t row, std::size_t column) {
-  const std::string& text = table.rows[row][column];
-  Number value{};
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
-    throw InputError({table.file, table.records[row], static_cast<std::int64_t>(column) + 1},
-                     concat(table.columns[column], " is not a number"));
-  }
-  return value;
+Number number_at(const SmallTable& table, std::size_t row, std::size_t column) {
+  if (const auto number = number_in<Number>(table.rows[row][column])) return *number;
+  throw InputError({table.file, table.records[row], static_cast<std::int64_t>(column) + 1},
+                   concat(table.columns[column], " is not a number"));
 }
 
 std::vector<LabelRow> read_labels(const std::string& file) {
@@ -35,8 +27,8 @@ std::vector<LabelRow> read_labels(const std::string& file) {
   if (!weight) weight = table.find("probability");  // as `states --csv` writes them
   std::vector<LabelRow> rows;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    rows.push_back({table.rows[r][student], table.rows[r][period], number_in<Id>(table, r, state),
-                    weight ? number_in<double>(table, r, *weight) : 1, table.records[r]});
+    rows.push_back({table.rows[r][student], table.rows[r][period], number_at<Id>(table, r, state),
+                    weight ? number_at<double>(table, r, *weight) : 1, table.records[r]});
   }
   return rows;
 }
@@ -47,17 +39,10 @@ std::vector<TransitionRow> read_transitions(const std::string& file) {
                     probability = table.require("probability");
   std::vector<TransitionRow> rows;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    rows.push_back({table.rows[r][period], number_in<Id>(table, r, from), number_in<Id>(table, r, to),
-                    number_in<double>(table, r, probability), table.records[r]});
+    rows.push_back({table.rows[r][period], number_at<Id>(table, r, from), number_at<Id>(table, r, to),
+                    number_at<double>(table, r, probability), table.records[r]});
   }
   return rows;
-}
-
-std::optional<double> as_number(const std::string& text) {
-  double number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 }  // namespace
@@ -110,7 +95,7 @@ FitOptions FitArguments::options(const Console& console) const {
   options.seed = console.seed;
   options.set(settings);
   if (start == "kmeans" || start == "random") options.set("start", start);
-  if (const auto share = as_number(validation)) options.set("validation", *share);
+  if (const auto share = number_in<double>(validation)) options.set("validation", *share);
   return options;
 }
 
@@ -136,7 +121,7 @@ TrainingContext FitArguments::context(Console& console, const Compute& compute, 
     context.transitions_file = transitions;
     context.transitions = read_transitions(transitions);
   }
-  if (!validation.empty() && !as_number(validation)) {
+  if (!validation.empty() && !number_in<double>(validation)) {
     validation_cohort_ = open_aligned_cohort(validation, cohort.schema(), UnseenCourses::ignore,
                                              "the training cohort does not have", table, console);
     context.validation = &*validation_cohort_;

@@ -1,15 +1,12 @@
-#include <iostream>
+#include "desirepath/ingest/prepare.h"
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
-#include "preparation_output.h"
 #include "program.h"
 #include "raw_table.h"
 
 #include "desirepath/core/atomic_file.h"
 #include "desirepath/core/error.h"
-#include "desirepath/core/text.h"
 
 namespace desirepath::app {
 
@@ -23,7 +20,6 @@ void add_prepare(Program& program) {
   struct Options {
     std::vector<std::string> sources;
     std::string out, rejects;
-    bool force = false;
   };
   auto options = std::make_shared<Options>();
   verb.app->add_option("SOURCE", options->sources, "CSV, TSV, gz, zst, Parquet or DuckDB files, or patterns")
@@ -34,50 +30,21 @@ void add_prepare(Program& program) {
       ->add_option("--rejects", options->rejects,
                    "write where and why rows were bad: file,record,column,reason (no student data)")
       ->type_name("FILE");
-  verb.app->add_flag("--force", options->force, "replace files that exist");
+  verb.add_force();
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, table] {
-    const Overwrite overwrite = options->force ? Overwrite::allow : Overwrite::refuse;
-    check_target(options->out, overwrite);
-    if (!options->rejects.empty()) check_target(options->rejects, overwrite);
-    for (const std::string& source : options->sources) {
-      for (const std::string& target : {options->out, options->rejects}) {
-        std::error_code ignored;
-        if (std::filesystem::equivalent(source, target, ignored))
-          throw OptionError(concat(target, " is the input itself; write to another file"));
-      }
-    }
+    Console& console = *verb.console;
+    check_target(options->out, console.overwrite(), options->sources);
+    if (!options->rejects.empty()) check_target(options->rejects, console.overwrite(), options->sources);
     if (options->out == options->rejects) throw OptionError("--out and --rejects name the same file");
-    PrepareReport report;
-    const auto write_rejects = [&] {
-      std::vector<std::string> files;
-      for (const auto& source : report.sources)
-        files.push_back(source.file);
-      if (!options->rejects.empty() && !files.empty()) report.rejects.write(options->rejects, files, overwrite);
-    };
-    const auto prepare = [&] {
-      try {
-        return prepare_cohort(options->sources, table->to_options(10, *verb.console), verb.console->progress_sink(),
-                              &report);
-      } catch (const InputError&) {
-        write_rejects();  // they say what to mend
-        throw;
-      }
-    };
-    const Prepared prepared = prepare();
-    write_rejects();
-    prepared.cohort.save(options->out, overwrite);
-    verb.console->end_progress();
-    if (verb.console->json) {
-      verb.console->print_json("prepare", preparation_json(report, &prepared.cohort));
-      return;
-    }
-    if (!verb.console->quiet) print_preparation(report, std::cerr);
-    const Schema& schema = prepared.cohort.schema();
-    verb.console->say(concat(
-        "\nwrote ", options->out, ": ", counted(prepared.cohort.student_count(), "student", "students"), ", ",
-        counted(schema.course_count(), "course", "courses"), ", ", counted(schema.period_count(), "period", "periods"),
-        ", ", counted(prepared.cohort.enrollments().one_count(), "enrollment", "enrollments")));
+    Preparation made = prepare_tables(options->sources, table->options(console), console.progress_sink());
+    console.end_progress();
+    if (!options->rejects.empty())
+      made.report.write_rejects(options->rejects, console.overwrite());  // they say what to mend
+    if (!made.cohort) throw InputError(made.failure);
+    made.cohort->save(options->out, console.overwrite());
+    made.file = options->out;
+    console.tell("prepare", made);
   };
 }
 

@@ -16,6 +16,9 @@ struct Verb {
   CLI::App* app = nullptr;
   Console* console = nullptr;
   std::function<void()> run;
+
+  /// For a verb that writes files: Console::overwrite() says what was asked for.
+  void add_force() const { app->add_flag("--force", console->force, "replace files that exist"); }
 };
 
 struct VerbDescription {

@@ -1,8 +1,8 @@
 // Every query of the catalog as a command.
 #include <CLI/CLI.hpp>
 
-#include "model_input.h"
 #include "program.h"
+#include "raw_table.h"
 #include "setting_options.h"
 
 #include "desirepath/core/error.h"

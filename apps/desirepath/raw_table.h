@@ -3,37 +3,30 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <CLI/App.hpp>
 
 #include "console.h"
 
-#include "desirepath/ingest/prepare.h"
 #include "desirepath/ingest/table_options.h"
-#include "desirepath/transcripts/cohort.h"
+#include "desirepath/transcripts/align.h"
 
 namespace desirepath::app {
 
-/// What the user gave; empty = not given.
 struct RawTableArguments {
-  const CLI::App* app = nullptr;  // the command they belong to
-  std::string mapping_file;
-  std::vector<std::string> map;
-  std::string where, format, encoding, delimiter, table;
-  std::string periods, terms, later, absent, summer, withdrawn, repeats, aliases, part_time, courses;
-  std::vector<std::string> summer_terms, failing_grades, withdrawn_grades;
-  std::optional<int> keep_periods, full_time_courses, min_periods, min_takers;
-  std::optional<double> full_time_units, max_bad;
-  bool passed_only = false;
+  std::string mapping;  // file; the command line wins over what it says
+  SettingValues given;  // on the command line
 
-  /// default_min_takers: 10 in `prepare`, 1 where a raw table is given to another command.
-  TableOptions to_options(int default_min_takers, const Console& console) const;
+  TableOptions options(const Console& console) const;
 };
 
 std::shared_ptr<RawTableArguments> add_raw_table_options(CLI::App& app);
 
-/// A prepared cohort file, the students of it that --where selects, or a raw table prepared on the way.
+/// A prepared cohort file, the students of it that --where selects, or a raw table prepared on the way; there a course
+/// needs but one taker where the user does not say otherwise.
 Cohort open_cohort(const std::string& path, const RawTableArguments& arguments, Console& console);
+/// The same through another schema.
+Cohort open_aligned_cohort(const std::string& path, const Schema& schema, UnseenCourses unseen,
+                           const std::string& whose, const RawTableArguments& arguments, Console& console);
 
 }  // namespace desirepath::app

@@ -19,20 +19,18 @@ void add_select(Program& program) {
   struct Options {
     std::string cohort, states = "2:12", figure;
     double share = 0.2;
-    bool force = false;
   };
   auto options = std::make_shared<Options>();
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->required();
   verb.app->add_option("--states", options->states, "2:20, 2:20:3 or 2,4,8")->capture_default_str();
   verb.app->add_option("--held-out", options->share, "share of the students set aside")->capture_default_str();
   verb.app->add_option("--figure", options->figure, "write the curves as SVG");
-  verb.app->add_flag("--force", options->force, "replace a file that exists");
+  verb.add_force();
   auto training = add_fit_options(*verb.app, /*single=*/false);
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, training, table] {
     Console& console = *verb.console;
-    const Overwrite overwrite = options->force ? Overwrite::allow : Overwrite::refuse;
-    if (!options->figure.empty()) check_target(options->figure, overwrite);
+    if (!options->figure.empty()) check_target(options->figure, console.overwrite());
     const std::vector<Id> states = parse_state_range(options->states);
     const FitOptions fit_options = training->options(console);
     const Cohort cohort = open_cohort(options->cohort, *table, console);
@@ -41,7 +39,7 @@ void add_select(Program& program) {
         select_states(cohort, fit_options, states, options->share, training->context(console, compute, cohort, *table));
     console.end_progress();
     if (!options->figure.empty()) {
-      write_text_file(options->figure, selection_figure(selection).svg, overwrite);
+      write_text_file(options->figure, selection_figure(selection).svg, console.overwrite());
       console.say(concat("wrote ", options->figure));
     }
     console.show("select", selection);

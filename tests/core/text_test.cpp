@@ -1,5 +1,6 @@
 #include "desirepath/core/text.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "support/support.h"
@@ -52,6 +53,19 @@ TEST(TextProperty, ShortestReadsBack) {
     RC_PRE(std::isfinite(x));
     RC_ASSERT(std::stod(shortest(x)) == x);
   });
+}
+
+TEST(Text, NumbersAreWholeTexts) {
+  EXPECT_EQ(number_in<int>("12"), 12);
+  EXPECT_EQ(number_in<double>("-1.5e3"), -1500);
+  for (const char* text : {"", " 1", "1 ", "1.5", "x", "99999999999"})
+    EXPECT_EQ(number_in<int>(text), std::nullopt) << text;
+}
+
+TEST(Text, NaturalOrder) {
+  std::vector<std::string> texts = {"b", "10", "a", "9", "010", ""};
+  std::ranges::sort(texts, natural_less);
+  EXPECT_EQ(texts, (std::vector<std::string>{"9", "10", "", "010", "a", "b"}));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "support/text_tables.h"
+
 #include "desirepath/core/error.h"
 #include "desirepath/ingest/delimited_reader.h"
 
@@ -12,7 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     DelimitedOptions options;
     options.longest_record = 256;
     const std::string text(reinterpret_cast<const char*>(data), size);
-    DelimitedReader reader(std::make_unique<TextDecoder>(bytes_of(text), "file", ""), "file", 0, options, rejects);
+    DelimitedReader reader(std::make_unique<TextDecoder>(test::bytes_of(text), "file", ""), "file", 0, options,
+                           rejects);
     RowBatch batch;
     std::int64_t last = 0;
     while (reader.next(batch)) {

@@ -1,6 +1,8 @@
 // Evidence tables, course lists and aliases.
 #include <string>
 
+#include "support/text_tables.h"
+
 #include "desirepath/core/error.h"
 #include "desirepath/ingest/course_list.h"
 #include "desirepath/ingest/evidence_table.h"
@@ -16,8 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   };
   attempt(
-      [&] { (void)evidence_from_table(schema, small_table_of_text("student,period,course,taken\n" + text, "file")); });
-  attempt([&] { (void)courses_from_table(small_table_of_text(text, "file")); });
-  attempt([&] { (void)aliases_from_table(small_table_of_text("alias,course\n" + text, "file")); });
+      [&] { (void)evidence_from_table(schema, test::small_table("student,period,course,taken\n" + text, "file")); });
+  attempt([&] { (void)courses_from_table(test::small_table(text, "file")); });
+  attempt([&] { (void)aliases_from_table(test::small_table("alias,course\n" + text, "file")); });
   return 0;
 }

@@ -6,10 +6,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace desirepath;
-  TableOptions options;
   try {
-    merge_mapping_text(std::string(reinterpret_cast<const char*>(data), size), "file.toml", options);
-    options.validate();
+    parse_mapping(std::string(reinterpret_cast<const char*>(data), size), "file.toml").validate();
   } catch (const Error&) {  // refused, with a reason
   }
   return 0;

@@ -2,6 +2,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "support/text_tables.h"
+
 #include "desirepath/core/error.h"
 #include "desirepath/ingest/course_list.h"
 #include "desirepath/ingest/term.h"
@@ -12,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto term = TermRules().parse(text);
   if (term && (term->academic_year < 1899 || term->academic_year > 2099)) std::abort();
   try {
-    (void)terms_from_table(small_table_of_text("code,year,order,summer\n" + text, "file"));
+    (void)terms_from_table(test::small_table("code,year,order,summer\n" + text, "file"));
   } catch (const Error&) {  // refused, with a reason
   }
   return 0;

@@ -1,6 +1,7 @@
 #include "desirepath/ingest/delimited_reader.h"
 
 #include "support/support.h"
+#include "support/text_tables.h"
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/table.h"
@@ -19,8 +20,8 @@ struct ReadBack {
 
 ReadBack read(const std::string& text, DelimitedOptions options = {}) {
   ReadBack result;
-  DelimitedReader reader(std::make_unique<TextDecoder>(bytes_of(text), "file", options.encoding), "file", 0, options,
-                         result.rejects);
+  DelimitedReader reader(std::make_unique<TextDecoder>(test::bytes_of(text), "file", options.encoding), "file", 0,
+                         options, result.rejects);
   result.columns = reader.columns();
   RowBatch batch;
   while (reader.next(batch)) {

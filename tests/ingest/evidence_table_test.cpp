@@ -2,6 +2,7 @@
 
 #include "support/example_cohorts.h"
 #include "support/support.h"
+#include "support/text_tables.h"
 
 #include "desirepath/core/error.h"
 
@@ -9,7 +10,7 @@ namespace desirepath {
 namespace {
 
 EvidenceBatch evidence(const std::string& text) {
-  return evidence_from_table(test::small_schema(3, 2), small_table_of_text(text, "e.csv"));
+  return evidence_from_table(test::small_schema(3, 2), test::small_table(text, "e.csv"));
 }
 std::string refusal(const std::string& text) {
   return test::message_of<InputError>([&] { evidence(text); });

@@ -8,7 +8,6 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
-#include "desirepath/transcripts/long_table.h"
 
 namespace desirepath {
 namespace {
@@ -19,7 +18,7 @@ class PrepareTest : public testing::Test {
  protected:
   Prepared prepare(const std::string& text, TableOptions options = {}, const std::string& name = "t.csv") {
     std::ofstream(folder_ / name, std::ios::binary) << text;
-    if (options.min_takers == 10) options.min_takers = 1;
+    if (!options.min_takers) options.min_takers = 1;
     return prepare_cohort({(folder_ / name).string()}, options, {});
   }
   std::string refusal(const std::string& text, const TableOptions& options = {}) {
@@ -57,7 +56,7 @@ TEST_F(PrepareTest, PresentUnknownAndPresenceAlone) {
 TEST_F(PrepareTest, EveryRowIsKeptFilteredOrRejected) {
   TableOptions options;
   options.where = "course IS DISTINCT FROM 'X'";
-  options.withdrawn = WithdrawnRule::drop;
+  options.withdrawn = RowRule::drop;
   options.passed_only = true;
   options.max_bad = 1;
   options.keep_periods = 3;
@@ -101,7 +100,7 @@ TEST_F(PrepareTest, TermsBecomeTermsSinceEntry) {
 TEST_F(PrepareTest, FiltersOfThePaper) {
   TableOptions options;
   options.periods = PeriodRule::years_since_entry;
-  options.summer = SummerRule::drop;
+  options.summer = RowRule::drop;
   options.part_time = PartTimeRule::drop_students;
   options.full_time_courses = 2;
   const Prepared p = prepare(
@@ -199,28 +198,49 @@ TEST_F(PrepareTest, ExpressionsSeeNumbersWhereTheyNeedThem) {
 TEST_F(PrepareTest, FaultsAreSaidInOneLine) {
   EXPECT_EQ(
       refusal("stud,period,course\na,1,A\n"),
-      "t.csv: no column for the student; its columns are stud, period, course; name it by --map \"student=COLUMN\"");
+      "t.csv: no column for the student; its columns are stud, period, course; name it by map \"student=COLUMN\"");
   EXPECT_EQ(refusal("S31185,1,M100\nS31186,1,M100\n"),
             "t.csv: no column for the student; its first line has no column name known here (is it data?); name it by "
-            "--map \"student=COLUMN\"");
+            "map \"student=COLUMN\"");
   EXPECT_EQ(refusal("student,period,course\n"), "t.csv: it names columns but has no row");
   EXPECT_EQ(
       refusal("student,period,course\na,x,A\nb,1,A\n"),
-      "t.csv:2: period is not a whole number from 1 to 64; 1 bad row of 2 (50.0 %), over --max-bad 1 %; 'desirepath "
+      "t.csv:2: period is not a whole number from 1 to 64; 1 bad row of 2 (50.0 %), over max-bad 1 %; 'desirepath "
       "check' lists the reasons");
   EXPECT_EQ(refusal(""), "t.csv: the file is empty");
   TableOptions options;
   options.where = "perod = 1";
-  EXPECT_EQ(refusal("student,period,course\na,1,A\n", options), "--where: no column 'perod' (did you mean 'period'?)");
+  EXPECT_EQ(refusal("student,period,course\na,1,A\n", options), "where: no column 'perod' (did you mean 'period'?)");
   options.where = "1; DROP TABLE x";
   EXPECT_EQ(refusal("student,period,course\na,1,A\n", options),
-            "--where: not an SQL expression ('text' takes single quotes, a \"column name\" double ones)");
+            "where: not an SQL expression ('text' takes single quotes, a \"column name\" double ones)");
   options.where = "CAST(course AS INTEGER) > 1";
   EXPECT_EQ(refusal("student,period,course\na,1,A\n", options),
-            "--map or --where fails on a row (a value cannot be converted); use try_cast(x AS DOUBLE) there");
+            "map or where fails on a row (a value cannot be converted); use try_cast(x AS DOUBLE) there");
   options.where = "count(*) > 1";
   EXPECT_EQ(refusal("student,period,course\na,1,A\n", options),
-            "--map or --where: the expressions cannot be computed for each row (an aggregate?)");
+            "map or where: the expressions cannot be computed for each row (an aggregate?)");
+}
+
+TEST_F(PrepareTest, ACheckLooksAtEverythingAndSaysWhetherItWillDo) {
+  std::ofstream(folder_ / "t.csv") << "student,period,course\na,x,A\nb,1,A\nb,2,A\n";
+  TableOptions options;
+  options.min_takers = 1;
+  const std::vector<std::string> sources = {(folder_ / "t.csv").string()};
+  const InputCheck bad = check_tables(sources, options, {});
+  EXPECT_EQ(bad.report.rows_kept, 2);
+  EXPECT_EQ(bad.to_json()["students"], 1);
+  EXPECT_EQ(bad.to_json()["usable"], false);
+  EXPECT_EQ(bad.to_json()["reason"], bad.failure);
+  EXPECT_EQ(bad.table().row_count(), 1U);
+  options.max_bad = 0.5;
+  const InputCheck good = check_tables(sources, options, {});
+  EXPECT_EQ(good.failure, "");
+  std::ostringstream text;
+  good.print(text);
+  EXPECT_NE(text.str().find("ready to prepare: 1 student, 1 course, 2 periods\n"), std::string::npos);
+  options.where = "student = 'c'";
+  EXPECT_FALSE(prepare_tables(sources, options, {}).cohort);
 }
 
 TEST_F(PrepareTest, SqlCannotReachOtherFiles) {
@@ -230,20 +250,6 @@ TEST_F(PrepareTest, SqlCannotReachOtherFiles) {
   EXPECT_NE(refusal("student,period,course\na,1,A\n", options), "not refused");
   options.where = "EXISTS (SELECT * FROM read_text('/etc/passwd'))";
   EXPECT_NE(refusal("student,period,course\na,1,A\n", options), "not refused");
-}
-
-TEST_F(PrepareTest, MappingFile) {
-  TableOptions options;
-  merge_mapping_text("periods = 'years-since-entry'\nmin-takers = 3\nsummer = 'drop'\n[map]\nstudent = 'EMPLID'\n",
-                     "m.toml", options);
-  EXPECT_EQ(options.min_takers, 3);
-  EXPECT_EQ(options.map.at("student"), "EMPLID");
-  EXPECT_EQ(options.summer, SummerRule::drop);
-  EXPECT_EQ(test::message_of<InputError>([&] { merge_mapping_text("min-taker = 3\n", "m.toml", options); }),
-            "m.toml:1:13: no setting 'min-taker' (did you mean 'min-takers'?)");
-  EXPECT_EQ(test::message_of<InputError>([&] { merge_mapping_text("summer = 'maybe'\n", "m.toml", options); }),
-            "m.toml:1:10: 'summer' must be one of keep, drop");
-  EXPECT_THROW(merge_mapping_text("= 3", "m.toml", options), InputError);
 }
 
 std::string shuffled_rows(const std::string& csv, RandomStream stream) {
@@ -261,7 +267,7 @@ TEST(PrepareProperty, NoRowIsLost) {
       "every line is kept, filtered or rejected, whatever was done to it",
       [&](std::uint64_t seed) {
         std::ostringstream csv;
-        write_long_table(test::random_cohort({.students = 8}, RandomStream(seed)), csv);
+        test::write_long_table(test::random_cohort({.students = 8}, RandomStream(seed)), csv);
         RandomStream random = RandomStream(seed).child("damage");
         std::string text = csv.str();
         const std::size_t first_row = text.find('\n') + 1;
@@ -274,14 +280,11 @@ TEST(PrepareProperty, NoRowIsLost) {
         std::ofstream(folder / "t.csv", std::ios::binary) << text;
         const auto lines = std::ranges::count(text, '\n');
         TableOptions options;
-        options.delimiter = ',';
+        options.delimiter = Delimiter{','};
         options.min_takers = 2;
         options.max_bad = 1;
-        PrepareReport report;
-        try {
-          prepare_cohort({(folder / "t.csv").string()}, options, {}, &report);
-        } catch (const InputError&) {  // nothing may be left; the report still counts every row
-        }
+        // Nothing may be left; the report still counts every row.
+        const PrepareReport report = prepare_tables({(folder / "t.csv").string()}, options, {}).report;
         RC_ASSERT(report.rows_in == lines - 1);
         RC_ASSERT(report.rows_in == report.rows_kept + report.rows_filtered() + report.rows_rejected());
       },
@@ -299,15 +302,15 @@ TEST(PrepareProperty, CsvToCohortToCsv) {
       [&](std::uint64_t seed) {
         const Cohort cohort = test::random_cohort({.students = 15, .taken = 0.4}, RandomStream(seed));
         std::ostringstream csv;
-        write_long_table(cohort, csv);
+        test::write_long_table(cohort, csv);
         RC_PRE(split(csv.str(), '\n').size() > 3U);
         std::ofstream(folder / "t.csv") << csv.str();
         const Cohort first = prepare_cohort({(folder / "t.csv").string()}, options, {}).cohort;
         std::ostringstream again;
-        write_long_table(first, again);
+        test::write_long_table(first, again);
         std::ofstream(folder / "t.csv") << shuffled_rows(csv.str(), RandomStream(seed).child("shuffle"));
         const Cohort second = prepare_cohort({(folder / "t.csv").string()}, options, {}).cohort;
-        RC_ASSERT(first.bytes() == second.bytes());
+        RC_ASSERT(first.to_archive().bytes() == second.to_archive().bytes());
         // The same rows, though students are in natural order now.
         std::vector<std::string> before = split(csv.str(), '\n'), after = split(again.str(), '\n');
         std::ranges::sort(before);

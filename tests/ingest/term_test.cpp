@@ -1,6 +1,7 @@
 #include "desirepath/ingest/term.h"
 
 #include "support/support.h"
+#include "support/text_tables.h"
 
 #include "desirepath/core/error.h"
 #include "desirepath/ingest/course_list.h"
@@ -68,21 +69,21 @@ TEST(Term, WhatIsNotATerm) {
 
 TEST(Term, HouseCodes) {
   const auto codes =
-      terms_from_table(small_table_of_text("code,year,order,summer\nA,2018,1,0\nB,2018,2,\nC,2018,3,yes\n", "t.csv"));
+      terms_from_table(test::small_table("code,year,order,summer\nA,2018,1,0\nB,2018,2,\nC,2018,3,yes\n", "t.csv"));
   const TermRules rules(codes, {}, TermCoding::labels);
   EXPECT_EQ(rules.parse("B")->academic_year, 2018);
   EXPECT_TRUE(rules.parse("C")->summer);
   EXPECT_FALSE(rules.parse("2018 Fall").has_value());
-  EXPECT_EQ(test::message_of<InputError>([] { terms_from_table(small_table_of_text("code,year\nA,20x8\n", "t.csv")); }),
+  EXPECT_EQ(test::message_of<InputError>([] { terms_from_table(test::small_table("code,year\nA,20x8\n", "t.csv")); }),
             "t.csv:2: year is not a calendar year");
 }
 
 TEST(Aliases, FollowChainsAndRefuseCircles) {
-  const auto aliases = aliases_from_table(small_table_of_text("alias,course\nA,B\nB,C\n", "a.csv"));
+  const auto aliases = aliases_from_table(test::small_table("alias,course\nA,B\nB,C\n", "a.csv"));
   EXPECT_EQ(aliases.at("A"), "C");
-  EXPECT_EQ(test::message_of<InputError>(
-                [] { aliases_from_table(small_table_of_text("alias,course\nA,B\nB,A\n", "a.csv")); }),
-            "a.csv: aliases go round in a circle at 'A'");
+  EXPECT_EQ(
+      test::message_of<InputError>([] { aliases_from_table(test::small_table("alias,course\nA,B\nB,A\n", "a.csv")); }),
+      "a.csv: aliases go round in a circle at 'A'");
 }
 
 TEST(TermProperty, AnyTextIsATermOrNot) {

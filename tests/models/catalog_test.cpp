@@ -196,9 +196,9 @@ TEST(Catalog, ANewFamilyIsHeldToItsEnumeration) {
 
 TEST(Catalog, AFamilyOrSettingNobodyKnowsIsAnError) {
   EXPECT_EQ(test::message_of<OptionError>([] { FitOptions("nb+coin"); }),
-            "no emission 'coin'; there are: bernoulli, tree, gaussian, probit");
+            "no emission 'coin'; there are: bernoulli, tree, gaussian, probit, hidden-tree");
   EXPECT_EQ(test::message_of<OptionError>([] { FitOptions("nbb"); }),
-            "no model 'nbb' (did you mean 'nb'?); there are: nb, tan, gmm, hmm, cmm");
+            "no model 'nbb' (did you mean 'nb'?); there are: nb, tan, gmm, hmm, cmm, hct");
   const Catalog catalog = with_coin();
   const HiddenChain chain = test::random_chain("nb", coin_truth, 3, 2, 2, false, RandomStream(2));
   EXPECT_EQ(test::message_of<ArchiveError>([&] { through_a_file(chain, standard_catalog()); }),
@@ -315,12 +315,16 @@ TEST(Catalog, AModelWithoutStatesIsOneMoreEntry) {
 TEST(Settings, EveryOneMakesTheRoundTripThroughTheRecord) {
   for (const ModelEntry& entry : standard_catalog().models) {
     for (const EmissionFamily& family : standard_catalog().emissions) {
+      if (!entry.structure && family.name != entry.default_emission) continue;
       FitOptions options(entry.name + "+" + family.name);
       for (const Setting& info : options.known()) {
         FitOptions changed = options;
         // A value of its own: never the default.
         SettingValue value;
         switch (info.kind) {
+          case SettingKind::flag:
+            value = !std::get<bool>(info.standard);
+            break;
           case SettingKind::choice:
             value = info.choices.back();
             break;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "desirepath/emissions/bernoulli.h"
+#include "desirepath/emissions/hidden_tree.h"
 #include "desirepath/emissions/probit.h"
 #include "desirepath/emissions/tree.h"
 
@@ -107,6 +108,75 @@ double probit_probability(const Emission& emission, const std::vector<bool>& bit
   return probability;
 }
 
+/// Weights of a distribution, none near 0.
+Eigen::RowVectorXd random_distribution(Index size, RandomStream& stream) {
+  Eigen::RowVectorXd weights(size);
+  for (double& weight : weights)
+    weight = 0.1 + stream.uniform();
+  return weights / weights.sum();
+}
+
+RowMatrix random_distributions(Index rows, Index size, RandomStream& stream) {
+  RowMatrix result(rows, size);
+  for (Index r = 0; r < rows; ++r)
+    result.row(r) = random_distribution(size, stream);
+  return result;
+}
+
+std::unique_ptr<Emission> draw_hidden_trees(const StepShape& shape, Id states, RandomStream& stream) {
+  constexpr Id hidden = 3;
+  std::vector<std::shared_ptr<const HiddenTree>> trees;
+  for (Id k = 0; k < states; ++k) {
+    HiddenTreeParameters p;
+    p.parents = {-1};
+    for (Id c = 1; c < shape.courses; ++c)
+      p.parents.push_back(static_cast<Id>(stream.below(static_cast<std::uint64_t>(c))));
+    p.initial = random_distribution(hidden, stream).transpose();
+    p.transition = random_distributions(shape.courses * hidden, hidden, stream);
+    p.timing = random_distributions(shape.courses * hidden, shape.periods + 1, stream);
+    p.retake = 0.8 * random_shares(shape.courses, shape.periods, stream);
+    p.centres = {random_distribution(hidden, stream).transpose(),
+                 random_distributions(shape.courses, shape.periods + 1, stream), Vector::Constant(shape.periods, 0.2)};
+    trees.push_back(std::make_shared<const HiddenTree>(std::move(p)));
+  }
+  return std::make_unique<HiddenTreeEmission>(std::move(trees), Retakes::learned);
+}
+
+/// Every assignment of the hidden variables, written out.
+double hidden_tree_probability(const Emission& emission, const std::vector<bool>& bits, Id state) {
+  const HiddenTreeParameters& p =
+      dynamic_cast<const HiddenTreeEmission&>(emission).trees()[static_cast<std::size_t>(state)]->parameters();
+  const Id courses = p.courses(), periods = p.periods(), hidden = p.states();
+  std::vector<Id> first;
+  double retakes = 1;
+  for (Id c = 0; c < courses; ++c) {
+    Id v = 0;
+    for (Id t = 0; t < periods; ++t) {
+      const bool taken = bits[static_cast<std::size_t>(t * courses + c)];
+      if (v > 0) retakes *= taken ? p.retake(c, t) : 1 - p.retake(c, t);
+      if (v == 0 && taken) v = t + 1;
+    }
+    first.push_back(v);
+  }
+  std::uint64_t assignments = 1;
+  for (Id c = 0; c < courses; ++c)
+    assignments *= static_cast<std::uint64_t>(hidden);
+  double sum = 0;
+  for (std::uint64_t code = 0; code < assignments; ++code) {
+    std::vector<Id> z;
+    for (std::uint64_t rest = code; static_cast<Id>(z.size()) < courses; rest /= static_cast<std::uint64_t>(hidden))
+      z.push_back(static_cast<Id>(rest % static_cast<std::uint64_t>(hidden)));
+    double product = retakes;
+    for (Id c = 0; c < courses; ++c) {
+      const Id own = z[static_cast<std::size_t>(c)], parent = p.parents[static_cast<std::size_t>(c)];
+      product *= parent < 0 ? p.initial[own] : p.transition(c * hidden + z[static_cast<std::size_t>(parent)], own);
+      product *= p.timing(c * hidden + own, first[static_cast<std::size_t>(c)]);
+    }
+    sum += product;
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::span<const EmissionTruth> emission_truths() {
@@ -115,6 +185,7 @@ std::span<const EmissionTruth> emission_truths() {
       EmissionTruth{"tree", "", draw_shared_tree, tree_probability},
       EmissionTruth{"tree", "per_state", draw_trees, tree_probability},
       EmissionTruth{"probit", "", draw_probit, probit_probability},
+      EmissionTruth{"hidden-tree", "", draw_hidden_trees, hidden_tree_probability},
   };
   return truths;
 }

@@ -1,6 +1,7 @@
 // Small cohorts for tests: made by hand or drawn at random.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,8 @@ struct RandomCohortOptions {
   double left = 0;       // probability that a student leaves after each period
 };
 Cohort random_cohort(const RandomCohortOptions& options, RandomStream stream);
+
+/// CSV `student,period,course` and a column an attribute; a row with an empty course marks presence alone.
+void write_long_table(const Cohort& cohort, std::ostream& out);
 
 }  // namespace desirepath::test

@@ -23,15 +23,15 @@ Cohort with_attributes() {
 
 TEST(Cohort, ComesBackFromItsFile) {
   const Cohort cohort = with_attributes();
-  const Cohort loaded = Cohort::load(ArchiveReader::from_bytes(cohort.bytes(), "file"));
+  const Cohort loaded = Cohort::load(ArchiveReader::from_bytes(cohort.to_archive().bytes(), "file"));
   EXPECT_EQ(loaded.fingerprint(), cohort.fingerprint());
-  EXPECT_EQ(loaded.bytes(), cohort.bytes());
+  EXPECT_EQ(loaded.to_archive().bytes(), cohort.to_archive().bytes());
   EXPECT_EQ(loaded.schema(), cohort.schema());
   EXPECT_EQ(loaded.attribute("entry").values, cohort.attribute("entry").values);
 }
 
 TEST(Cohort, RefusesADamagedFileAtEveryByte) {
-  const std::vector<std::byte> whole = with_attributes().bytes();
+  const std::vector<std::byte> whole = with_attributes().to_archive().bytes();
   for (std::size_t size = 0; size < whole.size(); ++size) {
     std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     EXPECT_THROW(Cohort::load(ArchiveReader::from_bytes(std::move(cut), "file")), ArchiveError) << size;

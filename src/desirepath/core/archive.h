@@ -102,7 +102,6 @@ class ArchiveReader {
   void require_kind(std::string_view kind) const;
   bool has_metadata(const std::string& key) const { return metadata_.contains(key); }
   const std::string& metadata(const std::string& key) const;
-  const std::map<std::string, std::string>& all_metadata() const { return metadata_; }
 
   struct ArrayInfo {
     ElementType type;

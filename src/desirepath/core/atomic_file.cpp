@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline core {
@@ -20,6 +21,10 @@ constexpr std::size_t buffer_size = std::size_t{1} << 20;
 
 std::string reason(int error) {
   return std::generic_category().message(error);
+}
+
+[[noreturn]] void refuse_existing(const std::filesystem::path& target) {
+  throw FileError(concat(target.string(), " exists already; give ", setting_name("force"), " to replace it"));
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& file) {
@@ -34,7 +39,7 @@ void check_target(const std::filesystem::path& target, Overwrite overwrite) {
     throw FileError(concat("cannot write ", target.string(), ": it is a folder"));
   }
   if (overwrite == Overwrite::refuse && std::filesystem::exists(target, ignored)) {
-    throw FileError(concat(target.string(), " exists already; give --force to replace it"));
+    refuse_existing(target);
   }
   const std::filesystem::path folder = folder_of(target);
   if (!std::filesystem::is_directory(folder, ignored)) {
@@ -42,6 +47,15 @@ void check_target(const std::filesystem::path& target, Overwrite overwrite) {
   }
   if (::access(folder.c_str(), W_OK) != 0) {
     throw FileError(concat("cannot write ", target.string(), ": ", reason(errno)));
+  }
+}
+
+void check_target(const std::filesystem::path& target, Overwrite overwrite, std::span<const std::string> sources) {
+  check_target(target, overwrite);
+  for (const std::string& source : sources) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(source, target, ignored))
+      throw OptionError(concat(target.string(), " is the input itself; write to another file"));
   }
 }
 
@@ -109,7 +123,7 @@ void AtomicFile::commit() {
   if (overwrite_ == Overwrite::refuse) {
     // link() refuses an existing name in one step; rename() would replace what appeared meanwhile.
     if (::link(temporary_.c_str(), target_.c_str()) != 0) {
-      if (errno == EEXIST) throw FileError(concat(target_.string(), " exists already; give --force to replace it"));
+      if (errno == EEXIST) refuse_existing(target_);
       // A file system without hard links.
       if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("rename");
     } else {

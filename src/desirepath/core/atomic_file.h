@@ -14,6 +14,8 @@ enum class Overwrite { refuse, allow };
 
 /// Throws FileError when the target exists and may not be replaced: to be asked before long work, not after it.
 void check_target(const std::filesystem::path& target, Overwrite overwrite);
+/// Also OptionError when it is one of the files the work is about to read.
+void check_target(const std::filesystem::path& target, Overwrite overwrite, std::span<const std::string> sources);
 
 class AtomicFile {
  public:

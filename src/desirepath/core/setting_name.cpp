@@ -14,7 +14,7 @@ std::string setting_name(std::string_view name) {
   return marked;
 }
 
-std::string render_settings(std::string_view text, std::string_view prefix) {
+std::string render_settings(std::string_view text, std::string_view before, std::string_view behind) {
   std::string rendered;
   while (true) {
     const std::size_t begin = text.find(begin_mark);
@@ -22,8 +22,9 @@ std::string render_settings(std::string_view text, std::string_view prefix) {
     if (end == std::string_view::npos) break;
     const std::size_t name = begin + begin_mark.size();
     rendered += text.substr(0, begin);
-    rendered += prefix;
+    rendered += before;
     rendered += text.substr(name, end - name);
+    rendered += behind;
     text.remove_prefix(end + end_mark.size());
   }
   rendered += text;

@@ -9,7 +9,7 @@ namespace desirepath::inline core {
 
 /// "ridge", marked.
 std::string setting_name(std::string_view name);
-/// The marks replaced by `prefix` before each name: "" or "--".
-std::string render_settings(std::string_view text, std::string_view prefix);
+/// The marks replaced by what stands before and behind each name: "", "--", quotes.
+std::string render_settings(std::string_view text, std::string_view before, std::string_view behind = "");
 
 }  // namespace desirepath::inline core

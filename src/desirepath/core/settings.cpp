@@ -1,7 +1,6 @@
 #include "desirepath/core/settings.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -22,20 +21,15 @@ namespace {
 void check_bounds(const Setting& info, double value) {
   const bool low = info.above_least ? !(value > info.least) : !(value >= info.least), high = !(value <= info.most);
   if (!low && !high) return;
-  const auto number = [](double bound) { return bound == std::rint(bound) ? fixed(bound, 0) : shortest(bound); };
+  const auto number = [](double bound) {
+    const bool whole = std::isfinite(bound) && bound == std::rint(bound);
+    return whole ? with_separators(std::llround(bound)) : shortest(bound);
+  };
   const std::string least = number(info.least), most = number(info.most);
   if (std::isfinite(info.most))
     refuse(info, std::isfinite(info.least) ? concat("lie in ", least, " .. ", most) : concat("be at most ", most));
   if (info.above_least) refuse(info, concat("be above ", least));
   refuse(info, info.least == 0 ? "not be negative" : concat("be at least ", least));
-}
-
-template <class Number>
-std::optional<Number> number_in(std::string_view text) {
-  Number value{};
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 /// Visits with one function.

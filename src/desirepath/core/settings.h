@@ -208,6 +208,11 @@ template <class Settings>
 SettingValues record_of(Settings settings) {
   return record_settings([&](SettingVisitor& visit) { settings.declare(visit); });
 }
+/// Throws OptionError where code has filled a field beyond the bounds of its setting.
+template <class Settings>
+void check_settings(const Settings& settings) {
+  settings_from<Settings>(record_of(settings));
+}
 template <class Settings>
 SettingDeclaration declaration_of() {
   return [](SettingVisitor& visit) {

@@ -54,6 +54,20 @@ std::string as_duration(double seconds) {
   return concat(whole / 3600, " h ", whole % 3600 / 60, " min");
 }
 
+namespace {
+bool is_whole_number(std::string_view text) {
+  return !text.empty() && text.size() <= 18 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; }) &&
+         (text.size() == 1 || text[0] != '0');
+}
+}  // namespace
+
+bool natural_less(std::string_view a, std::string_view b) {
+  const bool number_a = is_whole_number(a), number_b = is_whole_number(b);
+  if (number_a != number_b) return number_a;
+  if (number_a && a.size() != b.size()) return a.size() < b.size();
+  return a < b;
+}
+
 std::string lower_case(std::string_view text) {
   std::string lower(text);
   // ASCII only, whatever the locale.

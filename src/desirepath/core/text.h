@@ -1,7 +1,9 @@
 // Text as people read it: counts with separators, numbers with the digits they deserve, lists.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -29,6 +31,17 @@ std::string shortest(double value);
 std::string as_bytes_text(double bytes);
 /// "1 min 20 s", "0.4 s".
 std::string as_duration(double seconds);
+
+/// The number a text is, from its first character to its last; else nothing.
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number value{};
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+/// Whole numbers by value, before all other texts, which go by their bytes.
+bool natural_less(std::string_view a, std::string_view b);
 
 std::string lower_case(std::string_view text);
 std::string_view trimmed(std::string_view text);

@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/emissions/hidden_tree.h"
 
 namespace desirepath::inline emissions {
 
@@ -249,7 +251,7 @@ class BernoulliLeftOut : public LeftOut {
 }  // namespace
 
 std::unique_ptr<LeftOut> BernoulliLearner::leave_out(const StepRows& rows, const RowMatrix& responsibilities,
-                                                     const Compute& compute) const {
+                                                     const Emission&, const Compute& compute) const {
   return std::make_unique<BernoulliLeftOut>(rows, count_bits(rows, responsibilities, compute), options_.pseudocount);
 }
 
@@ -272,13 +274,35 @@ double BernoulliLearner::work_estimate(const StepRows& rows, Id states) const {
   return 2.0 * static_cast<double>(rows.all_taken().one_count()) * states + 30.0 * rows.bit_count() * states;
 }
 
+namespace {
+
+/// Independent courses whose timings have probabilities, with retakes: a hidden tree without hidden values.
+std::unique_ptr<EmissionLearner> carry_over_learner(const BernoulliOptions& options, const StepShape& shape) {
+  if (shape.periods == 1)
+    throw OptionError(concat(setting_name("carry-over"), ": a step of one period knows nothing of those before; give ",
+                             setting_name("model"), " nb"));
+  HiddenTreeOptions timings;
+  timings.tree_states = 1;
+  timings.link_prior = 1;
+  timings.timing_prior = 2 * options.pseudocount * shape.periods;
+  timings.retake_prior = 2 * options.pseudocount;
+  return std::make_unique<HiddenTreeLearner>(timings, shape);
+}
+
+}  // namespace
+
 EmissionFamily bernoulli_family() {
   return {std::string(BernoulliEmission::family_name), "courses independent of each other in a state",
           declaration_of<BernoulliOptions>(),
-          [](const SettingValues& values, const StepShape&) {
-            return std::make_unique<BernoulliLearner>(settings_from<BernoulliOptions>(values));
+          [](const SettingValues& values, const StepShape& shape) -> std::unique_ptr<EmissionLearner> {
+            const auto options = settings_from<BernoulliOptions>(values);
+            if (options.carry_over) return carry_over_learner(options, shape);
+            return std::make_unique<BernoulliLearner>(options);
           },
-          BernoulliEmission::load};
+          [](const ArchiveReader& archive, const std::string& prefix) -> std::unique_ptr<Emission> {
+            if (!archive.has(prefix + ".probability")) return HiddenTreeEmission::load(archive, prefix);
+            return BernoulliEmission::load(archive, prefix);
+          }};
 }
 
 }  // namespace desirepath::inline emissions

@@ -36,8 +36,11 @@ class BernoulliEmission : public Emission {
 
 struct BernoulliOptions {
   double pseudocount = 0.1;  // added to each of a bit's two cells
+  bool carry_over = false;   // a course taken before has its own probability
 
   void declare(SettingVisitor& visit) {
+    visit(Setting("carry-over", "a probability of its own once a course was taken before (models of one step)"),
+          carry_over);
     visit(Setting("pseudocount",
                   "students added to each cell of a course's table: rare courses stay possible in every state")
               .at_least(0),
@@ -51,7 +54,7 @@ class BernoulliLearner : public EmissionLearner {
   std::string_view family() const override { return BernoulliEmission::family_name; }
   std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
                                      const Compute& compute) const override;
-  std::unique_ptr<LeftOut> leave_out(const StepRows& rows, const RowMatrix& responsibilities,
+  std::unique_ptr<LeftOut> leave_out(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
                                      const Compute& compute) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;
   bool needs_previous(const StepRows&) const override { return false; }

@@ -46,6 +46,13 @@ struct LikelihoodGap {
   double largest = 0;  // absolute
 };
 
+/// Two courses that an emission ties to each other.
+struct CourseLink {
+  Id first = 0, second = 0;  // courses, first < second
+  double information = 0;    // nats the timing of one says of the other's
+  double share = 1;          // of the states that tie them
+};
+
 /// An emission given what one pattern knows: factors and messages that all rows of the pattern share.
 class GivenPattern {
  public:
@@ -85,6 +92,8 @@ class Emission {
   virtual LikelihoodGap likelihood_gap(const StepRows&, LikelihoodKind, Precision, const Compute&) const { return {}; }
   /// p(bit = 1 | state) with nothing known: bits by states.
   virtual RowMatrix bit_probabilities() const = 0;
+  /// The courses it ties to each other, strongest first; empty where it knows no such ties.
+  virtual std::vector<CourseLink> links() const { return {}; }
 
   /// Free parameters, for information criteria.
   virtual std::int64_t parameter_count() const = 0;
@@ -135,8 +144,8 @@ class EmissionLearner {
   virtual std::unique_ptr<Emission> finish(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
     return nullptr;
   }
-  /// For leave-one-out scores; null where the family has no such M step. Must not outlive the rows.
-  virtual std::unique_ptr<LeftOut> leave_out(const StepRows&, const RowMatrix&, const Compute&) const {
+  /// For leave-one-out scores; null where the family has no such M step. Must not outlive rows and emission.
+  virtual std::unique_ptr<LeftOut> leave_out(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
     return nullptr;
   }
   /// The form EM climbs from where it starts at a finished emission. Null: as it is.

@@ -28,8 +28,8 @@ struct Moments {
   Vector weight;               // by states
 };
 
-/// Adds what rows of a pattern are expected to hold in the bits they do not know (models.md, section 2). `gain` without
-/// entries: the unknown are independent of the known.
+/// Adds what rows of a pattern are expected to hold in the bits they do not know (docs/models/gaussian.md, "missing
+/// periods"). `gain` without entries: the unknown are independent of the known.
 void add_unknown(Moments& moments, std::size_t group, const std::vector<Index>& states, const DenseConditional& split,
                  const Matrix& known_second, const RowMatrix& first, const Vector& weight, const RowMatrix& mean) {
   const bool dependent = split.gain.size() > 0;

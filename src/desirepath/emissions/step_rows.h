@@ -4,7 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "desirepath/core/binary_matrix.h"
@@ -53,6 +58,15 @@ class StepRows {
   /// Those among rows first .. last-1.
   std::span<const ColumnEntry> column(Id bit, std::int64_t first, std::int64_t last) const;
 
+  /// Another form of the same rows that a family works on: made when first asked for, kept as long as the rows.
+  template <class Form>
+  const Form& kept(const std::string& key, const std::function<std::shared_ptr<const Form>()>& make) const {
+    const std::lock_guard lock(forms_->mutex);
+    std::shared_ptr<const void>& form = forms_->by_key[key];
+    if (!form) form = make();
+    return *static_cast<const Form*>(form.get());
+  }
+
  private:
   void build_columns();
   friend class StepRowsCollector;
@@ -64,6 +78,11 @@ class StepRows {
   std::vector<double> weights_;
   std::vector<std::int64_t> column_begin_;
   std::vector<ColumnEntry> columns_;
+  struct Forms {
+    std::mutex mutex;
+    std::map<std::string, std::shared_ptr<const void>> by_key;
+  };
+  std::shared_ptr<Forms> forms_ = std::make_shared<Forms>();
 };
 
 /// Periods first .. last-1 make one step.

@@ -57,7 +57,7 @@ Selection select_states(const Cohort& cohort, const FitOptions& options, const s
   selection.validation_students = validation.student_count();
   for (std::size_t i = 0; i < states.size(); ++i) {
     FitOptions here = options;
-    here.set("states", std::int64_t{states[i]});
+    here.set(options.choice().model->size_setting, std::int64_t{states[i]});
     TrainingContext inner = context;
     if (context.progress) {
       inner.progress = [&](ProgressEvent event) {

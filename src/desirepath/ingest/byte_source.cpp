@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -38,8 +37,6 @@ class FileBytes : public ByteSource {
     size_ = static_cast<double>(status.st_size);
   }
   ~FileBytes() override { ::close(descriptor_); }
-  FileBytes(const FileBytes&) = delete;
-  FileBytes& operator=(const FileBytes&) = delete;
 
   std::size_t read(std::span<char> buffer) override {
     while (true) {
@@ -101,8 +98,6 @@ class GzipBytes : public PackedBytes {
     if (inflateInit2(&stream_, 16 + MAX_WBITS) != Z_OK) throw Error("no memory to unpack gzip");
   }
   ~GzipBytes() override { inflateEnd(&stream_); }
-  GzipBytes(const GzipBytes&) = delete;
-  GzipBytes& operator=(const GzipBytes&) = delete;
 
   std::size_t read(std::span<char> buffer) override {
     stream_.next_out = reinterpret_cast<Bytef*>(buffer.data());
@@ -150,8 +145,6 @@ class ZstdBytes : public PackedBytes {
     ZSTD_DCtx_setParameter(stream_, ZSTD_d_windowLogMax, 31);
   }
   ~ZstdBytes() override { ZSTD_freeDStream(stream_); }
-  ZstdBytes(const ZstdBytes&) = delete;
-  ZstdBytes& operator=(const ZstdBytes&) = delete;
 
   std::size_t read(std::span<char> buffer) override {
     ZSTD_outBuffer output{buffer.data(), buffer.size(), 0};
@@ -171,24 +164,6 @@ class ZstdBytes : public PackedBytes {
  private:
   ZSTD_DStream* stream_;
   bool inside_frame_ = false;
-};
-
-class MemoryBytes : public ByteSource {
- public:
-  explicit MemoryBytes(std::string text) : text_(std::move(text)) {}
-  std::size_t read(std::span<char> buffer) override {
-    const std::size_t count = std::min(buffer.size(), text_.size() - done_);
-    std::memcpy(buffer.data(), text_.data() + done_, count);
-    done_ += count;
-    return count;
-  }
-  double fraction() const override {
-    return text_.empty() ? 1 : static_cast<double>(done_) / static_cast<double>(text_.size());
-  }
-
- private:
-  std::string text_;
-  std::size_t done_ = 0;
 };
 
 struct Signature {
@@ -211,10 +186,7 @@ constexpr std::array signatures = {
     Signature{0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv, FileKind::foreign, "an old Excel workbook (.xls)", save_as_csv},
     Signature{0, "%PDF"sv, FileKind::foreign, "a PDF", "ask for the table itself, as CSV"},
     Signature{0, "BZh"sv, FileKind::foreign, "bzip2 data", "unpack it (bunzip2) and give the result"},
-    Signature{0,
-              "\xfd"
-              "7zXZ\0"sv,
-              FileKind::foreign, "xz data", "unpack it (unxz) and give the result"},
+    Signature{0, "\3757zXZ\0"sv, FileKind::foreign, "xz data", "unpack it (unxz) and give the result"},
     Signature{0, "7z\xbc\xaf\x27\x1c"sv, FileKind::foreign, "a 7-zip archive", "unpack it and give the result"},
     Signature{0, "SQLite format 3\0"sv, FileKind::foreign, "an SQLite database", "export the table as CSV"},
     Signature{0, "$FL2"sv, FileKind::foreign, "an SPSS file", save_as_csv},
@@ -225,10 +197,7 @@ constexpr std::array signatures = {
     Signature{0, "RDX3"sv, FileKind::foreign, "an R data file", save_as_csv},
     Signature{257, "ustar"sv, FileKind::foreign, "a tar archive", "unpack it (tar -xf) and give the files in it"},
     Signature{0, "ARROW1"sv, FileKind::foreign, "an Arrow/Feather file", "write it as Parquet or CSV"},
-    Signature{0,
-              "\x7f"
-              "ELF"sv,
-              FileKind::foreign, "a program", "give a table"},
+    Signature{0, "\177ELF"sv, FileKind::foreign, "a program", "give a table"},
     Signature{0, "\x89PNG"sv, FileKind::foreign, "a picture", "give a table"},
     Signature{0, "\xff\xd8\xff"sv, FileKind::foreign, "a picture", "give a table"},
 };
@@ -291,10 +260,6 @@ std::unique_ptr<ByteSource> open_bytes(const std::filesystem::path& path, FileKi
   if (kind == FileKind::gzip) return std::make_unique<GzipBytes>(path);
   if (kind == FileKind::zstd) return std::make_unique<ZstdBytes>(path);
   return std::make_unique<FileBytes>(path);
-}
-
-std::unique_ptr<ByteSource> bytes_of(std::string text) {
-  return std::make_unique<MemoryBytes>(std::move(text));
 }
 
 }  // namespace desirepath::inline ingest

@@ -25,7 +25,10 @@ FileKindInfo kind_of_unpacked(std::string_view begin);
 
 class ByteSource {
  public:
+  ByteSource() = default;
   virtual ~ByteSource() = default;
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
   /// Fills the front of the buffer; 0 only at the end. Throws InputError when packed data is cut short or damaged.
   virtual std::size_t read(std::span<char> buffer) = 0;
   /// Share of the file read so far, 0 .. 1.
@@ -34,7 +37,5 @@ class ByteSource {
 
 /// kind: text, gzip or zstd.
 std::unique_ptr<ByteSource> open_bytes(const std::filesystem::path& path, FileKind kind);
-/// Bytes already in memory.
-std::unique_ptr<ByteSource> bytes_of(std::string text);
 
 }  // namespace desirepath::inline ingest

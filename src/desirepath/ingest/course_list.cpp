@@ -1,7 +1,6 @@
 #include "desirepath/ingest/course_list.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "desirepath/core/error.h"
@@ -11,16 +10,9 @@ namespace desirepath::inline ingest {
 
 std::vector<Course> courses_from_table(const SmallTable& table) {
   const std::size_t name = table.require("course");
-  const auto text = [&](std::string_view column) { return table.find(column); };
-  const auto label = text("label"), subject = text("subject"), school = text("school"),
-             concentration = text("concentration"), prerequisites = text("prerequisites");
-  const std::set<std::size_t> known = [&] {
-    std::set<std::size_t> columns = {name};
-    for (const auto& column : {label, subject, school, concentration, prerequisites}) {
-      if (column) columns.insert(*column);
-    }
-    return columns;
-  }();
+  const auto label = table.find("label"), subject = table.find("subject"), school = table.find("school"),
+             concentration = table.find("concentration"), prerequisites = table.find("prerequisites");
+  const std::set<std::optional<std::size_t>> known = {name, label, subject, school, concentration, prerequisites};
   std::vector<Course> courses;
   std::set<std::string> seen;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
@@ -82,12 +74,6 @@ std::map<std::string, Term> terms_from_table(const SmallTable& table) {
              label = table.find("term");
   if (!year && !label) table.require("year");
   if (table.rows.empty()) throw InputError(concat(table.file, ": no term code is listed"));
-  const auto whole = [](const std::string& text) -> std::optional<int> {
-    int value = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-    return value;
-  };
   const TermRules labels;
   std::map<std::string, Term> terms;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
@@ -95,7 +81,7 @@ std::map<std::string, Term> terms_from_table(const SmallTable& table) {
     const SourcePosition position{table.file, table.records[r], 0};
     Term term;
     if (year) {
-      const auto value = whole(row[*year]);
+      const auto value = number_in<int>(row[*year]);
       if (!value || *value < 1800 || *value > 2999) throw InputError(position, "year is not a calendar year");
       term.academic_year = *value;
     } else {
@@ -104,7 +90,7 @@ std::map<std::string, Term> terms_from_table(const SmallTable& table) {
       term = *parsed;
     }
     if (order) {
-      const auto value = whole(row[*order]);
+      const auto value = number_in<int>(row[*order]);
       if (!value || *value < 0 || *value > 9999)
         throw InputError(position, "order is not a whole number from 0 to 9999");
       term.order = *value;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline ingest {
@@ -154,7 +155,8 @@ bool DelimitedReader::read_header(const std::string& file) {
     std::string name(trimmed(cell));
     const auto position = SourcePosition{file, record_, static_cast<std::int64_t>(columns_.size()) + 1};
     if (!is_valid_utf8(name)) {
-      throw InputError(position, concat("the column's name is not valid ", text_->encoding(), "; give --encoding"));
+      throw InputError(
+          position, concat("the column's name is not valid ", text_->encoding(), "; give ", setting_name("encoding")));
     }
     if (name.empty()) name = concat("column", columns_.size() + 1);
     const auto [same, is_new] = seen.emplace(lower_case(name), columns_.size());

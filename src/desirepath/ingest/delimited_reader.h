@@ -43,8 +43,6 @@ class DelimitedReader : public RowSource {
   bool next(RowBatch& batch) override;
   std::string description() const override;
   double fraction() const override { return text_->fraction(); }
-  /// Records seen after the header, good and bad.
-  std::int64_t record_count() const { return record_ - 1; }
 
  private:
   enum class Outcome { record, need_more, broken_quotes };

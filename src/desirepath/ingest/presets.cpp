@@ -1,7 +1,6 @@
 #include "desirepath/ingest/presets.h"
 
 #include <algorithm>
-#include <array>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/nearest_name.h"
@@ -9,10 +8,8 @@
 
 namespace desirepath::inline ingest {
 
-namespace {
-
 // SQL names of columns are written as normalised() gives them; the reader puts the file's own spelling in their place.
-const std::vector<Preset>& all_presets() {
+std::span<const Preset> presets() {
   static const std::vector<Preset> list = {
       {"canonical", "student, period or term, course", {"student", "course"}, {}, {}},
       {"registrar",
@@ -83,18 +80,9 @@ const std::vector<Preset>& all_presets() {
   return list;
 }
 
-constexpr std::array<std::string_view, 10> canonical = {"student", "period",  "term",   "course", "grade",
-                                                        "units",   "subject", "school", "major",  "entry"};
-
-}  // namespace
-
-std::span<const Preset> presets() {
-  return all_presets();
-}
-
 const Preset& require_preset(std::string_view name) {
   std::vector<std::string> names;
-  for (const Preset& preset : all_presets()) {
+  for (const Preset& preset : presets()) {
     if (preset.name == name) return preset;
     names.emplace_back(preset.name);
   }
@@ -105,16 +93,12 @@ const Preset* recognise_preset(const std::vector<std::string>& columns) {
   std::vector<std::string> names;
   for (const std::string& column : columns)
     names.push_back(normalised(column));
-  for (const Preset& preset : all_presets()) {
+  for (const Preset& preset : presets()) {
     const bool fits = std::ranges::all_of(
         preset.signature, [&](std::string_view name) { return std::ranges::find(names, name) != names.end(); });
     if (fits) return &preset;
   }
   return nullptr;
-}
-
-std::span<const std::string_view> canonical_columns() {
-  return canonical;
 }
 
 std::string normalised(std::string_view column) {

@@ -1,8 +1,7 @@
 // Forms of enrollment files that exist in the field, and the canonical columns.
 #pragma once
 
-#include <map>
-#include <optional>
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,7 +29,8 @@ const Preset& require_preset(std::string_view name);
 const Preset* recognise_preset(const std::vector<std::string>& columns);
 
 /// Names the program gives a meaning; every other column is an attribute of the student.
-std::span<const std::string_view> canonical_columns();
+inline constexpr std::array<std::string_view, 10> canonical_columns = {
+    "student", "period", "term", "course", "grade", "units", "subject", "school", "major", "entry"};
 /// "Student ID" and "student_id" are one name.
 std::string normalised(std::string_view column);
 

@@ -8,6 +8,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/nearest_name.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/ingest/byte_source.h"
 #include "desirepath/ingest/delimited_reader.h"
@@ -49,7 +50,7 @@ bool is_known_name(const std::string& column) {
   static constexpr std::array small_tables = {"code"sv,          "year"sv,          "alias"sv, "label"sv,
                                               "concentration"sv, "prerequisites"sv, "taken"sv, "state"sv};
   const std::string name = normalised(column);
-  return std::ranges::find(canonical_columns(), name) != canonical_columns().end() ||
+  return std::ranges::find(canonical_columns, name) != canonical_columns.end() ||
          std::ranges::find(small_tables, name) != small_tables.end() ||
          std::ranges::any_of(presets(), [&](const Preset& preset) {
            return std::ranges::find(preset.signature, name) != preset.signature.end();
@@ -63,10 +64,16 @@ bool looks_like_header(const std::vector<std::string>& columns) {
 }
 
 std::string column_list(const std::vector<std::string>& columns) {
-  if (columns.size() == 1) return "it has one column alone (is the delimiter another? --delimiter)";
+  if (columns.size() == 1)
+    return concat("it has one column alone (is the delimiter another? ", setting_name("delimiter"), ")");
   if (!looks_like_header(columns)) return "its first line has no column name known here (is it data?)";
   std::vector<std::string> shown(columns.begin(), columns.begin() + std::min<std::ptrdiff_t>(20, std::ssize(columns)));
   return concat("its columns are ", join(shown, ", "), columns.size() > shown.size() ? ", ..." : "");
+}
+
+std::optional<std::size_t> find_column(const std::vector<std::string>& columns, std::string_view name) {
+  const auto found = std::ranges::find(columns, name, normalised);
+  return found == columns.end() ? std::nullopt : std::optional<std::size_t>(found - columns.begin());
 }
 
 /// SQL of a preset with the file's own spelling of its columns; columns the file lacks become NULL.
@@ -88,9 +95,8 @@ std::string preset_sql(std::string_view sql, const std::vector<std::string>& col
         ++end;
       const std::string_view word = sql.substr(i, end - i);
       const bool is_function = end < sql.size() && sql[end] == '(';
-      const auto column =
-          std::ranges::find_if(columns, [&](const std::string& name) { return normalised(name) == word; });
-      result += is_function ? std::string(word) : column != columns.end() ? quoted_identifier(*column) : "NULL";
+      const auto column = find_column(columns, word);
+      result += is_function ? std::string(word) : column ? quoted_identifier(columns[*column]) : "NULL";
       i = end;
     } else {
       result += sql[i++];
@@ -105,6 +111,7 @@ struct Binding {
   std::optional<std::size_t> column;
   std::string sql;
   std::string origin;
+  bool by_user = false;
 };
 
 class ColumnPlan {
@@ -113,7 +120,7 @@ class ColumnPlan {
       : path_(path), columns_(columns) {
     preset_ = options.format.empty() ? recognise_preset(columns) : &require_preset(options.format);
     // Roles by their own names first, then the preset's, then the user's: later ones win.
-    for (const std::string_view role : canonical_columns()) {
+    for (const std::string_view role : canonical_columns) {
       if (const auto column = find(role)) bind({std::string(role), column, "", ""});
     }
     if (preset_ != nullptr) {
@@ -128,11 +135,9 @@ class ColumnPlan {
       }
     }
     for (const auto& [role, expression] : options.map) {
-      std::optional<std::size_t> column;
-      for (std::size_t c = 0; c < columns.size(); ++c) {
-        if (columns[c] == expression) column = c;
-      }
-      bind({role, column, expression, concat("--map ", role, "=", expression)});
+      const auto at = std::ranges::find(columns, expression);
+      const auto column = at == columns.end() ? std::nullopt : std::optional<std::size_t>(at - columns.begin());
+      bind({role, column, expression, concat(setting_name("map"), " ", role, "=", expression), /*by_user=*/true});
     }
     require("student");
     require("course");
@@ -141,7 +146,8 @@ class ColumnPlan {
     }
     add_attributes();
     if (!options.where.empty())
-      bindings_.push_back({"where", std::nullopt, concat("(", options.where, "\n) IS TRUE"), "--where"});
+      bindings_.push_back(
+          {"where", std::nullopt, concat("(", options.where, "\n) IS TRUE"), setting_name("where"), /*by_user=*/true});
   }
 
   std::vector<Binding>& bindings() { return bindings_; }
@@ -151,16 +157,11 @@ class ColumnPlan {
   }
   static bool is_attribute(const std::string& role) {
     return role != "where" &&
-           (role == "major" || std::ranges::find(canonical_columns(), role) == canonical_columns().end());
+           (role == "major" || std::ranges::find(canonical_columns, role) == canonical_columns.end());
   }
 
  private:
-  std::optional<std::size_t> find(std::string_view name) const {
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-      if (normalised(columns_[c]) == name) return c;
-    }
-    return std::nullopt;
-  }
+  std::optional<std::size_t> find(std::string_view name) const { return find_column(columns_, name); }
   void bind(Binding binding) {
     std::erase_if(bindings_, [&](const Binding& old) { return old.role == binding.role; });
     bindings_.push_back(std::move(binding));
@@ -171,7 +172,7 @@ class ColumnPlan {
   /// The column the user is likely to mean: a name not far from the role's.
   std::string remedy(const std::string& role) const {
     const auto nearest = looks_like_header(columns_) ? nearest_name(role, columns_) : std::nullopt;
-    return concat("--map \"", role, "=", nearest.value_or("COLUMN"), "\"");
+    return concat(setting_name("map"), " \"", role, "=", nearest.value_or("COLUMN"), "\"");
   }
   [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const {
     throw InputError(concat(path_, ": ", what, "; ", column_list(columns_), "; name it by ", remedy));
@@ -198,12 +199,6 @@ class ColumnPlan {
   std::vector<Binding> bindings_;
 };
 
-std::unique_ptr<RowSource> open_text(const std::string& path, FileKind kind, std::size_t number,
-                                     const DelimitedOptions& options, RejectLog& rejects) {
-  auto text = std::make_unique<TextDecoder>(open_bytes(path, kind), path, options.encoding);
-  return std::make_unique<DelimitedReader>(std::move(text), path, number, options, rejects);
-}
-
 }  // namespace
 
 MappedSource open_source(const std::string& path, std::size_t number, const TableOptions& options, RejectLog& rejects) {
@@ -215,9 +210,10 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
   }
   const bool is_text = kind.kind == FileKind::text || kind.kind == FileKind::gzip || kind.kind == FileKind::zstd;
   if (!options.table.empty() && kind.kind != FileKind::duckdb)
-    throw OptionError(concat(path, ": --table is for DuckDB files, this is ", kind.name));
+    throw OptionError(concat(path, ": ", setting_name("table"), " is for DuckDB files, this is ", kind.name));
   if (!is_text && (options.delimiter || !options.encoding.empty()))
-    throw OptionError(concat(path, ": --delimiter and --encoding are for text files, this is ", kind.name));
+    throw OptionError(concat(path, ": ", setting_name("delimiter"), " and ", setting_name("encoding"),
+                             " are for text files, this is ", kind.name));
   std::unique_ptr<RowSource> text;
   std::optional<SqlTable> table;
   std::vector<std::string> columns;
@@ -228,7 +224,10 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
     table = SqlTable::of_database(path, options.table, options.threads);
     columns = table->columns();
   } else {
-    text = open_text(path, kind.kind, number, {options.encoding, options.delimiter}, rejects);
+    DelimitedOptions reading{options.encoding};
+    if (options.delimiter) reading.delimiter = options.delimiter->character;
+    auto decoder = std::make_unique<TextDecoder>(open_bytes(path, kind.kind), path, options.encoding);
+    text = std::make_unique<DelimitedReader>(std::move(decoder), path, number, reading, rejects);
     columns = text->columns();
   }
 
@@ -247,7 +246,8 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
     const std::size_t at = direct ? *binding.column : position;
     ++position;
     const std::string sql = binding.column ? quoted_identifier(columns[*binding.column]) : binding.sql;
-    expressions.push_back({sql, binding.origin.empty() ? concat("column ", binding.role) : binding.origin});
+    expressions.push_back(
+        {sql, binding.origin.empty() ? concat("column ", binding.role) : binding.origin, binding.by_user});
     if (binding.role == "where") {
       source.keep = at;
       continue;
@@ -273,10 +273,7 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
 }
 
 std::optional<std::size_t> SmallTable::find(std::string_view column) const {
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    if (normalised(columns[c]) == column) return c;
-  }
-  return std::nullopt;
+  return find_column(columns, column);
 }
 
 std::size_t SmallTable::require(std::string_view column) const {
@@ -284,13 +281,11 @@ std::size_t SmallTable::require(std::string_view column) const {
   throw InputError(concat(file, ": no column '", column, "'; ", column_list(columns)));
 }
 
-namespace {
-
-SmallTable read_whole(std::unique_ptr<TextDecoder> text, const std::string& path) {
+SmallTable read_small_table(std::unique_ptr<ByteSource> bytes, const std::string& file) {
   RejectLog rejects;
-  DelimitedReader reader(std::move(text), path, 0, {}, rejects);
+  DelimitedReader reader(std::make_unique<TextDecoder>(std::move(bytes), file, ""), file, 0, {}, rejects);
   SmallTable table;
-  table.file = path;
+  table.file = file;
   table.columns = reader.columns();
   RowBatch batch;
   while (reader.next(batch)) {
@@ -304,22 +299,16 @@ SmallTable read_whole(std::unique_ptr<TextDecoder> text, const std::string& path
   }
   if (rejects.count() > 0) {
     const Reject& first = rejects.kept().front();
-    throw InputError({path, first.record, 0}, first.reason);
+    throw InputError({file, first.record, 0}, first.reason);
   }
   return table;
 }
-
-}  // namespace
 
 SmallTable read_small_table(const std::string& path) {
   const FileKindInfo kind = detect_file_kind(path);
   const bool is_text = kind.kind == FileKind::text || kind.kind == FileKind::gzip || kind.kind == FileKind::zstd;
   if (!is_text) throw InputError(concat(path, ": a CSV file is needed here, this is ", kind.name));
-  return read_whole(std::make_unique<TextDecoder>(open_bytes(path, kind.kind), path, ""), path);
-}
-
-SmallTable small_table_of_text(std::string text, const std::string& file) {
-  return read_whole(std::make_unique<TextDecoder>(bytes_of(std::move(text)), file, ""), file);
+  return read_small_table(open_bytes(path, kind.kind), path);
 }
 
 }  // namespace desirepath::inline ingest

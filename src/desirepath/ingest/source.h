@@ -13,6 +13,8 @@
 
 namespace desirepath::inline ingest {
 
+class ByteSource;
+
 /// Files behind names and patterns (*, ?, [..]), sorted, each once. Throws FileError when a pattern matches nothing.
 std::vector<std::string> expand_sources(const std::vector<std::string>& patterns);
 
@@ -48,6 +50,6 @@ struct SmallTable {
   std::size_t require(std::string_view column) const;
 };
 SmallTable read_small_table(const std::string& path);
-SmallTable small_table_of_text(std::string text, const std::string& file);
+SmallTable read_small_table(std::unique_ptr<ByteSource> bytes, const std::string& file);
 
 }  // namespace desirepath::inline ingest

@@ -1,7 +1,6 @@
 #include "desirepath/ingest/sql_table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <exception>
 #include <limits>
 
@@ -9,19 +8,22 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/nearest_name.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline ingest {
 
 namespace {
 
+std::string quoted(std::string_view text, char mark) {
+  std::string result(1, mark);
+  for (const char c : text)
+    result.append(c == mark ? 2 : 1, c);
+  return result + mark;
+}
+
 std::string quoted_text(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') quoted += '\'';
-    quoted += c;
-  }
-  return quoted + "'";
+  return quoted(text, '\'');
 }
 
 /// A result that frees itself.
@@ -48,12 +50,7 @@ std::string unknown_column(const char* message) {
 }  // namespace
 
 std::string quoted_identifier(std::string_view name) {
-  std::string quoted = "\"";
-  for (const char c : name) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + "\"";
+  return quoted(name, '"');
 }
 
 struct SqlTable::State {
@@ -79,12 +76,16 @@ struct SqlTable::State {
     duckdb_close(&database);
   }
 
-  void open(const char* path, const std::vector<std::string>& allowed_files, int threads);
-  bool run(const std::string& sql, duckdb_error_type* error = nullptr);
+  /// database_file: null for an empty database; readable: SQL list of the files it may read.
+  void open(const char* database_file, const std::string& readable, int threads);
+  bool run(const std::string& sql) const;
   void describe_columns();
+  InputError damaged() const {
+    return InputError(concat(file, ": the ", kind, " file is damaged or cut short; copy it again"));
+  }
 };
 
-void SqlTable::State::open(const char* path, const std::vector<std::string>& allowed_files, int threads) {
+void SqlTable::State::open(const char* database_file, const std::string& readable, int threads) {
   duckdb_config config = nullptr;
   duckdb_create_config(&config);
   for (const auto& [name, value] : {std::pair<const char*, std::string>{"autoinstall_known_extensions", "false"},
@@ -95,39 +96,29 @@ void SqlTable::State::open(const char* path, const std::vector<std::string>& all
                                     {"threads", std::to_string(std::max(1, threads))}}) {
     duckdb_set_config(config, name, value.c_str());
   }
-  if (path != nullptr) duckdb_set_config(config, "access_mode", "READ_ONLY");
+  if (database_file != nullptr) duckdb_set_config(config, "access_mode", "READ_ONLY");
   char* reason = nullptr;
-  const duckdb_state opened = duckdb_open_ext(path, &database, config, &reason);
+  const duckdb_state opened = duckdb_open_ext(database_file, &database, config, &reason);
   duckdb_free(reason);
   duckdb_destroy_config(&config);
-  if (opened == DuckDBError) {
-    if (path != nullptr) {
-      throw InputError(concat(file, ": the DuckDB file cannot be opened (damaged, in use, or of a newer version)"));
-    }
+  if (opened == DuckDBError && database_file != nullptr)
+    throw InputError(concat(file, ": the DuckDB file cannot be opened (damaged, in use, or of a newer version)"));
+  if (opened == DuckDBError || duckdb_connect(database, &connection) == DuckDBError)
     throw BackendError("DuckDB could not be started");
-  }
-  if (duckdb_connect(database, &connection) == DuckDBError) throw BackendError("DuckDB could not be started");
-  std::vector<std::string> quoted;
-  for (const std::string& allowed : allowed_files)
-    quoted.push_back(quoted_text(allowed));
-  const bool locked = run(concat("SET allowed_paths = [", join(quoted, ", "), "]")) &&
-                      run("SET enable_external_access = false") && run("SET preserve_insertion_order = true") &&
-                      run("SET lock_configuration = true");
+  const bool locked = run(concat("SET allowed_paths = ", readable)) && run("SET enable_external_access = false") &&
+                      run("SET preserve_insertion_order = true") && run("SET lock_configuration = true");
   if (!locked) throw BackendError("DuckDB could not be locked down");
 }
 
-bool SqlTable::State::run(const std::string& sql, duckdb_error_type* error) {
+bool SqlTable::State::run(const std::string& sql) const {
   Result result;
-  const bool good = duckdb_query(connection, sql.c_str(), &result.value) == DuckDBSuccess;
-  if (!good && error != nullptr) *error = duckdb_result_error_type(&result.value);
-  return good;
+  return duckdb_query(connection, sql.c_str(), &result.value) == DuckDBSuccess;
 }
 
 void SqlTable::State::describe_columns() {
   Result result;
-  if (duckdb_query(connection, concat("SELECT * FROM ", relation, " LIMIT 0").c_str(), &result.value) == DuckDBError) {
-    throw InputError(concat(file, ": the ", kind, " file is damaged or cut short; copy it again"));
-  }
+  if (duckdb_query(connection, concat("SELECT * FROM ", relation, " LIMIT 0").c_str(), &result.value) == DuckDBError)
+    throw damaged();
   const idx_t count = duckdb_column_count(&result.value);
   for (idx_t c = 0; c < count; ++c)
     columns.emplace_back(duckdb_column_name(&result.value, c));
@@ -147,7 +138,7 @@ SqlTable SqlTable::of_parquet(const std::filesystem::path& path, int threads) {
   state->file = path.string();
   state->kind = "Parquet";
   const std::string full = std::filesystem::absolute(path).lexically_normal().string();
-  state->open(nullptr, {full}, threads);
+  state->open(nullptr, concat("[", quoted_text(full), "]"), threads);
   state->relation = concat("read_parquet(", quoted_text(full), ")");
   state->describe_columns();
   return SqlTable(std::move(state));
@@ -157,26 +148,25 @@ SqlTable SqlTable::of_database(const std::filesystem::path& path, const std::str
   auto state = std::make_unique<State>();
   state->file = path.string();
   state->kind = "DuckDB";
-  state->open(path.c_str(), {}, threads);
+  state->open(path.c_str(), "[]", threads);
   Result result;
   duckdb_query(state->connection,
                "SELECT schema_name || '.' || table_name FROM duckdb_tables() WHERE NOT internal UNION ALL "
                "SELECT schema_name || '.' || view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1",
                &result.value);
-  std::vector<std::string> tables;
+  std::vector<std::string> names;
   for (idx_t r = 0; r < duckdb_row_count(&result.value); ++r) {
     char* name = duckdb_value_varchar(&result.value, 0, r);
-    tables.emplace_back(name);
+    const std::string full(name);
     duckdb_free(name);
-  }
-  std::vector<std::string> names;
-  for (const std::string& full : tables)
     names.push_back(full.starts_with("main.") ? full.substr(5) : full);
+  }
   if (names.empty()) throw InputError(concat(state->file, ": the DuckDB file holds no table"));
   std::string chosen = table;
   if (chosen.empty()) {
     if (names.size() > 1) {
-      throw OptionError(concat(state->file, " holds several tables; choose one by --table (", join(names, ", "), ")"));
+      throw OptionError(concat(state->file, " holds several tables; choose one by ", setting_name("table"), " (",
+                               join(names, ", "), ")"));
     }
     chosen = names.front();
   }
@@ -196,6 +186,11 @@ namespace {
 constexpr const char* record_column = "desirepath record number";
 constexpr const char* quoting_hint = " ('text' takes single quotes, a \"column name\" double ones)";
 
+/// Where it cannot be told which of the user's expressions failed.
+std::string user_settings() {
+  return concat(setting_name("map"), " or ", setting_name("where"));
+}
+
 /// Columns whose every cell in the batch is a number, with at least one.
 std::vector<bool> numeric_columns(const RowBatch& batch) {
   std::vector<bool> numeric(batch.column_count, false);
@@ -204,9 +199,7 @@ std::vector<bool> numeric_columns(const RowBatch& batch) {
     for (std::size_t r = 0; r < batch.row_count() && all; ++r) {
       const std::string_view cell = trimmed(batch.cell(r, c));
       if (cell.empty()) continue;
-      double value = 0;
-      const auto parsed = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-      all = parsed.ec == std::errc() && parsed.ptr == cell.data() + cell.size();
+      all = number_in<double>(cell).has_value();
       some = true;
     }
     numeric[c] = all && some;
@@ -239,7 +232,7 @@ SqlTable SqlTable::of_rows(std::unique_ptr<RowSource> rows) {
   state->rows = std::move(rows);
   state->kind = "text";
   state->columns = state->rows->columns();
-  state->open(nullptr, {}, 1);
+  state->open(nullptr, "[]", 1);
 
   duckdb_table_function function = duckdb_create_table_function();
   duckdb_table_function_set_name(function, "input_rows");
@@ -326,7 +319,7 @@ class SqlRows : public RowSource {
     const auto source = [](std::size_t c) { return quoted_identifier(concat("desirepath source ", c)); };
     for (std::size_t i = 0; i < expressions.size(); ++i) {
       columns_.push_back(expressions[i].sql);
-      has_expressions_ = has_expressions_ || expressions[i].origin.starts_with("--");
+      has_expressions_ = has_expressions_ || expressions[i].by_user;
       if (fits_text(expressions[i])) {
         inner += concat("CAST((", expressions[i].sql, "\n) AS VARCHAR) AS ", result(i), ", ");
         middle += result(i) + ", ";
@@ -449,28 +442,25 @@ class SqlRows : public RowSource {
 
   [[noreturn]] void fail(duckdb_error_type type) const {
     if (state_->failure) std::rethrow_exception(state_->failure);
-    const auto damaged = [&] {
-      return InputError(concat(state_->file, ": the ", state_->kind, " file is damaged or cut short; copy it again"));
-    };
     switch (type) {
       case DUCKDB_ERROR_CONVERSION:
       case DUCKDB_ERROR_OUT_OF_RANGE:
       case DUCKDB_ERROR_INVALID_INPUT:
       case DUCKDB_ERROR_DIVIDE_BY_ZERO:
-        if (!has_expressions_) throw damaged();
-        throw InputError(
-            "--map or --where fails on a row (a value cannot be converted); use try_cast(x AS DOUBLE) there");
+        if (!has_expressions_) throw state_->damaged();
+        throw InputError(user_settings() +
+                         " fails on a row (a value cannot be converted); use try_cast(x AS DOUBLE) there");
       case DUCKDB_ERROR_BINDER:
       case DUCKDB_ERROR_PARSER:
       case DUCKDB_ERROR_CATALOG:
-        throw OptionError("--map or --where: the expressions cannot be computed for each row (an aggregate?)");
+        throw OptionError(user_settings() + ": the expressions cannot be computed for each row (an aggregate?)");
       case DUCKDB_ERROR_IO:
       case DUCKDB_ERROR_SERIALIZATION:
-        throw damaged();
+        throw state_->damaged();
       case DUCKDB_ERROR_OUT_OF_MEMORY:
         throw Error("not enough memory to read the input");
       default:
-        if (!state_->rows) throw damaged();
+        if (!state_->rows) throw state_->damaged();
         throw BackendError("reading failed inside DuckDB");
     }
   }

@@ -1,4 +1,5 @@
-// SQL expressions over the rows of an input, by DuckDB: for Parquet and DuckDB files, and for `--map` and `--where`.
+// SQL expressions over the rows of an input, by DuckDB: for Parquet and DuckDB files, and for the user's columns and
+// condition.
 //
 // DuckDB is locked down: no network, no extensions, no file but the one named, configuration frozen. Its own error
 // texts quote rows, so they never leave this file.
@@ -16,7 +17,8 @@ namespace desirepath::inline ingest {
 /// A value computed for each row.
 struct SqlExpression {
   std::string sql;
-  std::string origin;  // the option it came from, for messages: "--map course=..."
+  std::string origin;    // for messages: the setting it came from
+  bool by_user = false;  // it may fail where the file does not
 };
 
 class SqlTable {

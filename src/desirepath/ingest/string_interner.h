@@ -1,24 +1,29 @@
 // Texts to numbers, in the order they first come: the inner loop of reading.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "desirepath/core/digest.h"
+#include "desirepath/core/text.h"
 
 namespace desirepath::inline ingest {
 
 class StringInterner {
  public:
-  StringInterner() : slots_(1024, empty) { offsets_.push_back(0); }
+  static constexpr std::uint32_t none = 0xFFFFFFFF;  // no text has this number
+
+  StringInterner() : slots_(1024, none) { offsets_.push_back(0); }
 
   std::uint32_t number_of(std::string_view text) {
-    if (text == last_text() && last_ != empty) return last_;  // rows of one student often follow each other
+    if (text == last_text() && last_ != none) return last_;  // rows of one student often follow each other
     const std::uint64_t hash = hash_of(text);
     std::size_t slot = hash & (slots_.size() - 1);
-    while (slots_[slot] != empty) {
+    while (slots_[slot] != none) {
       if (hashes_[slots_[slot]] == static_cast<std::uint32_t>(hash >> 32) && this->text(slots_[slot]) == text) {
         return last_ = slots_[slot];
       }
@@ -36,15 +41,21 @@ class StringInterner {
     return std::string_view(bytes_).substr(offsets_[number], offsets_[number + 1] - offsets_[number]);
   }
   std::uint32_t size() const { return static_cast<std::uint32_t>(hashes_.size()); }
+  /// The numbers, so that the texts are in order: whole numbers by value, then all others.
+  std::vector<std::uint32_t> in_natural_order() const {
+    std::vector<std::uint32_t> order(size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::sort(order, natural_less, [this](std::uint32_t number) { return text(number); });
+    return order;
+  }
 
  private:
-  static constexpr std::uint32_t empty = 0xFFFFFFFF;
-  std::string_view last_text() const { return last_ == empty ? std::string_view() : text(last_); }
+  std::string_view last_text() const { return last_ == none ? std::string_view() : text(last_); }
   void grow() {
-    slots_.assign(slots_.size() * 2, empty);
+    slots_.assign(slots_.size() * 2, none);
     for (std::uint32_t number = 0; number < size(); ++number) {
       std::size_t slot = hash_of(text(number)) & (slots_.size() - 1);
-      while (slots_[slot] != empty)
+      while (slots_[slot] != none)
         slot = (slot + 1) & (slots_.size() - 1);
       slots_[slot] = number;
     }
@@ -54,7 +65,7 @@ class StringInterner {
   std::vector<std::uint32_t> hashes_;  // upper halves, to compare before the texts
   std::vector<std::size_t> offsets_;
   std::string bytes_;
-  std::uint32_t last_ = empty;
+  std::uint32_t last_ = none;
 };
 
 }  // namespace desirepath::inline ingest

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/ingest/sql_table.h"
 
@@ -16,16 +17,34 @@ namespace desirepath::inline ingest {
 
 namespace {
 
+constexpr std::array fact_names = {"student", "entry", "periods", "first_period", "last_period", "enrollments"};
+
+/// What the cohort itself tells of a student; empty = not known.
+std::array<std::string, fact_names.size()> facts_of(const Cohort& cohort, std::int64_t student) {
+  const Schema& schema = cohort.schema();
+  std::vector<Id> present;
+  for (Id period = 0; period < schema.period_count(); ++period) {
+    if (cohort.is_present(student, period)) present.push_back(period);
+  }
+  const std::int32_t entry = cohort.entry_year(student);
+  return {cohort.students()[static_cast<std::size_t>(student)],
+          entry < 0 ? "" : std::to_string(entry),
+          std::to_string(present.size()),
+          present.empty() ? "" : schema.period(present.front()),
+          present.empty() ? "" : schema.period(present.back()),
+          std::to_string(cohort.bits(student).size())};
+}
+
 /// A row a student; all in one batch, so that a column is numbers only where it is for every student.
 class StudentRows : public RowSource {
  public:
   explicit StudentRows(const Cohort& cohort) : cohort_(cohort) {
     for (const Attribute& attribute : cohort.attributes())
       columns_.push_back(attribute.name);
-    for (const Fact& fact : facts) {
-      if (std::ranges::find(columns_, fact.name) != columns_.end()) continue;
-      columns_.emplace_back(fact.name);
-      shown_.push_back(&fact);
+    for (std::size_t f = 0; f < fact_names.size(); ++f) {
+      if (std::ranges::find(columns_, fact_names[f]) != columns_.end()) continue;
+      columns_.emplace_back(fact_names[f]);
+      shown_.push_back(f);
     }
   }
   const std::vector<std::string>& columns() const override { return columns_; }
@@ -41,54 +60,19 @@ class StudentRows : public RowSource {
         const Id code = attribute.codes[static_cast<std::size_t>(student)];
         batch.cells.push_back(code < 0 ? std::string_view() : attribute.values[static_cast<std::size_t>(code)]);
       }
-      for (const Fact* fact : shown_)
-        batch.cells.push_back(texts_.emplace_back(fact->of(cohort_, student)));
+      const auto facts = facts_of(cohort_, student);
+      for (const std::size_t f : shown_)
+        batch.cells.push_back(texts_.emplace_back(facts[f]));
       batch.records.push_back(student);
     }
     return batch.row_count() > 0;
   }
 
  private:
-  /// What the cohort itself tells of a student; empty = not known.
-  struct Fact {
-    const char* name;
-    std::string (*of)(const Cohort& cohort, std::int64_t student);
-  };
-  static std::vector<Id> periods_of(const Cohort& cohort, std::int64_t student) {
-    std::vector<Id> present;
-    for (Id period = 0; period < cohort.schema().period_count(); ++period) {
-      if (cohort.is_present(student, period)) present.push_back(period);
-    }
-    return present;
-  }
-  static constexpr std::array facts = {
-      Fact{"student", [](const Cohort& cohort,
-                         std::int64_t student) { return cohort.students()[static_cast<std::size_t>(student)]; }},
-      Fact{"entry",
-           [](const Cohort& cohort, std::int64_t student) -> std::string {
-             const std::int32_t year = cohort.entry_year(student);
-             return year < 0 ? "" : std::to_string(year);
-           }},
-      Fact{"periods", [](const Cohort& cohort,
-                         std::int64_t student) { return std::to_string(periods_of(cohort, student).size()); }},
-      Fact{"first_period",
-           [](const Cohort& cohort, std::int64_t student) -> std::string {
-             const std::vector<Id> present = periods_of(cohort, student);
-             return present.empty() ? "" : cohort.schema().period(present.front());
-           }},
-      Fact{"last_period",
-           [](const Cohort& cohort, std::int64_t student) -> std::string {
-             const std::vector<Id> present = periods_of(cohort, student);
-             return present.empty() ? "" : cohort.schema().period(present.back());
-           }},
-      Fact{"enrollments",
-           [](const Cohort& cohort, std::int64_t student) { return std::to_string(cohort.bits(student).size()); }},
-  };
-
   const Cohort& cohort_;
   std::vector<std::string> columns_;
-  std::vector<const Fact*> shown_;
-  std::deque<std::string> texts_;  // a deque keeps views valid
+  std::vector<std::size_t> shown_;  // facts that no attribute has the name of
+  std::deque<std::string> texts_;   // a deque keeps views valid
   bool done_ = false;
 };
 
@@ -104,7 +88,7 @@ nlohmann::ordered_json stage_of(const Cohort& cohort) {
         taken[static_cast<std::size_t>(cohort.schema().course_of(bit))] = true;
     }
   }
-  return {{"after", "students not selected by --where"},
+  return {{"after", concat("students not selected by ", setting_name("where"))},
           {"rows", rows},
           {"students", cohort.student_count()},
           {"courses", std::ranges::count(taken, true)}};
@@ -114,7 +98,7 @@ nlohmann::ordered_json stage_of(const Cohort& cohort) {
 
 Cohort select_students(const Cohort& cohort, const std::string& condition) {
   const auto rows = SqlTable::of_rows(std::make_unique<StudentRows>(cohort))
-                        .select({{concat("(", condition, "\n) IS TRUE"), "--where"}});
+                        .select({{concat("(", condition, "\n) IS TRUE"), setting_name("where"), /*by_user=*/true}});
   std::vector<std::int64_t> chosen;
   RowBatch batch;
   while (rows->next(batch)) {
@@ -123,7 +107,8 @@ Cohort select_students(const Cohort& cohort, const std::string& condition) {
     }
   }
   if (chosen.empty()) {
-    throw InputError(concat("--where selects none of the ", counted(cohort.student_count(), "student", "students"),
+    throw InputError(concat(setting_name("where"), " selects none of the ",
+                            counted(cohort.student_count(), "student", "students"),
                             "; 'desirepath inspect' names the attributes"));
   }
   std::ranges::sort(chosen);
@@ -134,7 +119,7 @@ Cohort select_students(const Cohort& cohort, const std::string& condition) {
     provenance["selected"].push_back(
         {{"where", condition}, {"students_before", cohort.student_count()}, {"students", chosen.size()}});
     if (provenance.contains("stages")) provenance["stages"].push_back(stage_of(selected));
-    parts.provenance = provenance.dump();
+    parts.provenance = render_settings(provenance.dump(), "--");  // a file holds no marks
   }
   return Cohort(std::move(parts));
 }

@@ -1,4 +1,4 @@
-// Students of a prepared cohort by an SQL condition on what is known of each: `--where` on a cohort file.
+// Students of a prepared cohort by an SQL condition on what is known of each: `where` on a cohort file.
 #pragma once
 
 #include <string>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <iterator>
 #include <numeric>
@@ -171,7 +172,8 @@ int usual_period(int level, int periods) {
 }
 
 SyntheticCatalog make_synthetic_catalog(const SyntheticOptions& options) {
-  options.validate();
+  check_settings(options);
+  assert(options.is_possible());
   const RandomStream stream = RandomStream(options.seed).child("catalog");
   const std::vector<const SubjectWords*> words = choose_subjects(options.courses);
   const auto subject_count = static_cast<int>(words.size());

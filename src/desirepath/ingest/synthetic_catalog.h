@@ -92,7 +92,6 @@ struct SyntheticCatalog {
 
   const SyntheticCourse& course(Id id) const { return courses[static_cast<std::size_t>(id)]; }
   const SyntheticSubject& subject(Id id) const { return subjects[static_cast<std::size_t>(id)]; }
-  const SyntheticSubject& subject_of(Id course_id) const { return subject(course(course_id).subject); }
   const std::string& school_of_subject(Id id) const { return schools[static_cast<std::size_t>(subject(id).school)]; }
   /// What the course was called in an academic year.
   const std::string& name_in(Id course_id, int year) const;

@@ -1,135 +1,106 @@
 #include "desirepath/ingest/synthetic_options.h"
 
-#include "desirepath/core/error.h"
-#include "desirepath/core/text.h"
+#include <algorithm>
 
 namespace desirepath::inline ingest {
 
 namespace {
 
-struct Bounds {
-  double low;
-  double high;
-};
-constexpr Bounds share = {0, 1};
-constexpr Bounds factor = {0, 10};
-constexpr Bounds amount = {-20, 20};
-constexpr Bounds load = {1, 20};
+using Rates = SyntheticRates;
 
-struct BoundedRate {
-  RateName rate;
-  Bounds bounds;
-};
-
-constexpr BoundedRate bounded(std::string_view name, double SyntheticRates::*value, Bounds bounds) {
-  return {{name, value}, bounds};
+constexpr NamedRate share(std::string_view name, double Rates::*value) {
+  return {name, value, 0, 1};
+}
+constexpr NamedRate factor(std::string_view name, double Rates::*value) {
+  return {name, value, 0, 10};
+}
+constexpr NamedRate amount(std::string_view name, double Rates::*value) {
+  return {name, value, -20, 20};
 }
 
-constexpr auto bounded_rates = std::to_array<BoundedRate>({
-    bounded("intake_growth", &SyntheticRates::intake_growth, share),
-    bounded("commuter_share", &SyntheticRates::commuter_share, share),
-    bounded("first_generation_campus", &SyntheticRates::first_generation_campus, share),
-    bounded("first_generation_commuter", &SyntheticRates::first_generation_commuter, share),
-    bounded("part_time_campus", &SyntheticRates::part_time_campus, share),
-    bounded("part_time_commuter", &SyntheticRates::part_time_commuter, share),
-    bounded("late_entrant_share", &SyntheticRates::late_entrant_share, share),
-    bounded("late_entrant_third_period", &SyntheticRates::late_entrant_third_period, share),
-    bounded("ambition_first_generation", &SyntheticRates::ambition_first_generation, amount),
-    bounded("first_generation_health_tilt", &SyntheticRates::first_generation_health_tilt, factor),
-    bounded("commuter_business_tilt", &SyntheticRates::commuter_business_tilt, factor),
-    bounded("courses_a_year", &SyntheticRates::courses_a_year, load),
-    bounded("load_by_ambition", &SyntheticRates::load_by_ambition, amount),
-    bounded("load_noise", &SyntheticRates::load_noise, amount),
-    bounded("commuter_load", &SyntheticRates::commuter_load, amount),
-    bounded("part_time_load", &SyntheticRates::part_time_load, share),
-    bounded("reduced_year_share", &SyntheticRates::reduced_year_share, share),
-    bounded("catalog_share", &SyntheticRates::catalog_share, share),
-    bounded("summer_campus", &SyntheticRates::summer_campus, share),
-    bounded("summer_commuter", &SyntheticRates::summer_commuter, share),
-    bounded("summer_second_course", &SyntheticRates::summer_second_course, share),
-    bounded("required_share_of_term", &SyntheticRates::required_share_of_term, share),
-    bounded("pace_early", &SyntheticRates::pace_early, share),
-    bounded("pace_late", &SyntheticRates::pace_late, share),
-    bounded("pace_shift", &SyntheticRates::pace_shift, share),
-    bounded("early_first_concentration", &SyntheticRates::early_first_concentration, share),
-    bounded("concentration_course", &SyntheticRates::concentration_course, share),
-    bounded("concentration_course_ambitious", &SyntheticRates::concentration_course_ambitious, share),
-    bounded("ambitious", &SyntheticRates::ambitious, amount),
-    bounded("second_major", &SyntheticRates::second_major, share),
-    bounded("second_major_ambitious", &SyntheticRates::second_major_ambitious, share),
-    bounded("switch_major", &SyntheticRates::switch_major, share),
-    bounded("switch_after_first", &SyntheticRates::switch_after_first, share),
-    bounded("enthusiast_share", &SyntheticRates::enthusiast_share, share),
-    bounded("enthusiast_load", &SyntheticRates::enthusiast_load, amount),
-    bounded("writing_share", &SyntheticRates::writing_share, share),
-    bounded("quantitative_share", &SyntheticRates::quantitative_share, share),
-    bounded("sequence_first", &SyntheticRates::sequence_first, share),
-    bounded("sequence_second", &SyntheticRates::sequence_second, share),
-    bounded("sequence_goes_on", &SyntheticRates::sequence_goes_on, share),
-    bounded("depth_elective", &SyntheticRates::depth_elective, share),
-    bounded("interest_share", &SyntheticRates::interest_share, share),
-    bounded("interest_elective", &SyntheticRates::interest_elective, share),
-    bounded("school_elective", &SyntheticRates::school_elective, share),
-    bounded("company_share", &SyntheticRates::company_share, share),
-    bounded("premedical", &SyntheticRates::premedical, share),
-    bounded("premedical_sciences", &SyntheticRates::premedical_sciences, share),
-    bounded("prelaw", &SyntheticRates::prelaw, share),
-    bounded("detour_given_up", &SyntheticRates::detour_given_up, share),
-    bounded("detour_last_concentration", &SyntheticRates::detour_last_concentration, share),
-    bounded("drop_out_commuter", &SyntheticRates::drop_out_commuter, factor),
-    bounded("drop_out_first_generation", &SyntheticRates::drop_out_first_generation, factor),
-    bounded("drop_out_midyear", &SyntheticRates::drop_out_midyear, share),
-    bounded("leave_of_absence", &SyntheticRates::leave_of_absence, share),
-    bounded("withdrawal", &SyntheticRates::withdrawal, share),
-    bounded("failure", &SyntheticRates::failure, share),
-    bounded("failure_low_ambition", &SyntheticRates::failure_low_ambition, factor),
-    bounded("failure_ambitious", &SyntheticRates::failure_ambitious, factor),
-    bounded("failure_without_tacit", &SyntheticRates::failure_without_tacit, factor),
-    bounded("repeat_required", &SyntheticRates::repeat_required, share),
-    bounded("repeat_elective", &SyntheticRates::repeat_elective, share),
-    bounded("tacit_followed", &SyntheticRates::tacit_followed, share),
-    bounded("conflict_share_of_group", &SyntheticRates::conflict_share_of_group, share),
+constexpr auto named_rates = std::to_array<NamedRate>({
+    share("intake_growth", &Rates::intake_growth),
+    share("commuter_share", &Rates::commuter_share),
+    share("first_generation_campus", &Rates::first_generation_campus),
+    share("first_generation_commuter", &Rates::first_generation_commuter),
+    share("part_time_campus", &Rates::part_time_campus),
+    share("part_time_commuter", &Rates::part_time_commuter),
+    share("late_entrant_share", &Rates::late_entrant_share),
+    share("late_entrant_third_period", &Rates::late_entrant_third_period),
+    amount("ambition_first_generation", &Rates::ambition_first_generation),
+    factor("first_generation_health_tilt", &Rates::first_generation_health_tilt),
+    factor("commuter_business_tilt", &Rates::commuter_business_tilt),
+    {"courses_a_year", &Rates::courses_a_year, 1, 20},
+    amount("load_by_ambition", &Rates::load_by_ambition),
+    amount("load_noise", &Rates::load_noise),
+    amount("commuter_load", &Rates::commuter_load),
+    share("part_time_load", &Rates::part_time_load),
+    share("reduced_year_share", &Rates::reduced_year_share),
+    share("catalog_share", &Rates::catalog_share),
+    share("summer_campus", &Rates::summer_campus),
+    share("summer_commuter", &Rates::summer_commuter),
+    share("summer_second_course", &Rates::summer_second_course),
+    share("required_share_of_term", &Rates::required_share_of_term),
+    share("pace_early", &Rates::pace_early),
+    share("pace_late", &Rates::pace_late),
+    share("pace_shift", &Rates::pace_shift),
+    share("early_first_concentration", &Rates::early_first_concentration),
+    share("concentration_course", &Rates::concentration_course),
+    share("concentration_course_ambitious", &Rates::concentration_course_ambitious),
+    amount("ambitious", &Rates::ambitious),
+    share("second_major", &Rates::second_major),
+    share("second_major_ambitious", &Rates::second_major_ambitious),
+    share("switch_major", &Rates::switch_major),
+    share("switch_after_first", &Rates::switch_after_first),
+    share("enthusiast_share", &Rates::enthusiast_share),
+    amount("enthusiast_load", &Rates::enthusiast_load),
+    share("writing_share", &Rates::writing_share),
+    share("quantitative_share", &Rates::quantitative_share),
+    share("sequence_first", &Rates::sequence_first),
+    share("sequence_second", &Rates::sequence_second),
+    share("sequence_goes_on", &Rates::sequence_goes_on),
+    share("depth_elective", &Rates::depth_elective),
+    share("interest_share", &Rates::interest_share),
+    share("interest_elective", &Rates::interest_elective),
+    share("school_elective", &Rates::school_elective),
+    share("company_share", &Rates::company_share),
+    share("premedical", &Rates::premedical),
+    share("premedical_sciences", &Rates::premedical_sciences),
+    share("prelaw", &Rates::prelaw),
+    share("detour_given_up", &Rates::detour_given_up),
+    share("detour_last_concentration", &Rates::detour_last_concentration),
+    factor("drop_out_commuter", &Rates::drop_out_commuter),
+    factor("drop_out_first_generation", &Rates::drop_out_first_generation),
+    share("drop_out_midyear", &Rates::drop_out_midyear),
+    share("leave_of_absence", &Rates::leave_of_absence),
+    share("withdrawal", &Rates::withdrawal),
+    share("failure", &Rates::failure),
+    factor("failure_low_ambition", &Rates::failure_low_ambition),
+    factor("failure_ambitious", &Rates::failure_ambitious),
+    factor("failure_without_tacit", &Rates::failure_without_tacit),
+    share("repeat_required", &Rates::repeat_required),
+    share("repeat_elective", &Rates::repeat_elective),
+    share("tacit_followed", &Rates::tacit_followed),
+    share("conflict_share_of_group", &Rates::conflict_share_of_group),
 });
 
-void check_range(const char* option, std::int64_t value, std::int64_t low, std::int64_t high, const char* what) {
-  if (value >= low && value <= high) return;
-  throw OptionError(concat(option, " ", value, ": a synthetic university can have ", with_separators(low), " to ",
-                           with_separators(high), " ", what));
-}
-
-void check_rate(std::string_view name, double value, Bounds bounds) {
-  if (value >= bounds.low && value <= bounds.high) return;  // false for NaN
-  throw OptionError(concat("rate ", name, " = ", shortest(value), " of the synthetic university: must lie in ",
-                           shortest(bounds.low), " .. ", shortest(bounds.high)));
+bool lies_in(double value, double least, double most) {
+  return value >= least && value <= most;  // NaN does not
 }
 
 }  // namespace
 
-std::vector<RateName> all_rates() {
-  std::vector<RateName> rates;
-  rates.reserve(bounded_rates.size());
-  for (const BoundedRate& bounded_rate : bounded_rates)
-    rates.push_back(bounded_rate.rate);
-  return rates;
+std::span<const NamedRate> all_rates() {
+  return named_rates;
 }
 
-void SyntheticOptions::validate() const {
-  check_range("--students", students, 1, 10'000'000, "students");
-  check_range("--courses", courses, 20, 5000, "courses");
-  check_range("--periods", periods, 1, 8, "periods (years)");
-  check_range("--threads", threads, 0, 1024, "threads at work on it (0: as many as the machine has)");
-  check_range("cohorts", cohorts, 1, 100, "entry cohorts");
-  if (first_year < 1000 || first_year > 9000) {
-    throw OptionError(concat("first year ", first_year, ": terms are labelled with four digits; give 1000 to 9000"));
-  }
-  for (const BoundedRate& bounded_rate : bounded_rates) {
-    check_rate(bounded_rate.rate.name, rates.*bounded_rate.rate.value, bounded_rate.bounds);
-  }
-  for (const double rate : rates.drop_out)
-    check_rate("drop_out", rate, share);
-  check_rate("pace_early + pace_late", rates.pace_early + rates.pace_late, share);
-  check_rate("detour_depth_delay", rates.detour_depth_delay, {0, 8});
-  check_rate("conflict_delay", rates.conflict_delay, {0, 8});
+bool SyntheticOptions::is_possible() const {
+  const bool rates_are = std::ranges::all_of(
+      named_rates, [&](const NamedRate& rate) { return lies_in(rates.*rate.value, rate.least, rate.most); });
+  const bool drop_outs_are = std::ranges::all_of(rates.drop_out, [](double rate) { return lies_in(rate, 0, 1); });
+  return rates_are && drop_outs_are && rates.pace_early + rates.pace_late <= 1 &&
+         lies_in(rates.detour_depth_delay, 0, 8) && lies_in(rates.conflict_delay, 0, 8) && lies_in(cohorts, 1, 100) &&
+         lies_in(first_year, 1000, 9000) && threads >= 0;  // terms are labelled with four digits
 }
 
 }  // namespace desirepath::inline ingest

@@ -5,8 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
-#include <vector>
+
+#include "desirepath/core/settings.h"
 
 namespace desirepath::inline ingest {
 
@@ -93,13 +95,14 @@ struct SyntheticRates {
   int conflict_delay = 1;                // periods
 };
 
-/// A rate by the name of its member, for lists of all of them.
-struct RateName {
+/// A rate by the name of its member, and what it may be.
+struct NamedRate {
   std::string_view name;
   double SyntheticRates::*value;
+  double least, most;
 };
 /// Every single number above but the two counted in periods, in order.
-std::vector<RateName> all_rates();
+std::span<const NamedRate> all_rates();
 
 struct SyntheticOptions {
   std::int64_t students = 30000;
@@ -116,8 +119,14 @@ struct SyntheticOptions {
   bool student_truth = false;
   SyntheticRates rates;
 
-  /// Throws OptionError, which says what is possible.
-  void validate() const;
+  void declare(SettingVisitor& visit) {
+    visit(Setting("students", "1 to 10,000,000").at_least(1).at_most(10'000'000), students);
+    visit(Setting("courses", "20 to 5,000").at_least(20).at_most(5000), courses);
+    visit(Setting("periods", "years a student stays, 1 to 8").at_least(1).at_most(8), periods);
+    visit(Setting("student-truth", "also students.csv: what was planted in each student"), student_truth);
+  }
+  /// Whether what no setting guards is within its bounds: only code can have set it.
+  bool is_possible() const;
 };
 
 }  // namespace desirepath::inline ingest

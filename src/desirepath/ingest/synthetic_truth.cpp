@@ -142,7 +142,7 @@ Json groups(const SyntheticRates& rates) {
 /// All of them under the names they have in SyntheticRates.
 Json rates_of(const SyntheticRates& rates) {
   Json list = Json::object();
-  for (const RateName& rate : all_rates())
+  for (const NamedRate& rate : all_rates())
     list[std::string(rate.name)] = rates.*rate.value;
   list["drop_out"] = rates.drop_out;
   list["detour_depth_delay"] = rates.detour_depth_delay;

@@ -4,8 +4,11 @@
 #include <deque>
 #include <future>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include "desirepath/core/digest.h"
 #include "desirepath/core/table.h"
@@ -33,12 +36,12 @@ void append(std::string& text, std::initializer_list<std::string_view> parts) {
     text += part;
 }
 
-std::string_view yes_or_no(bool value) {
+std::string yes_or_no(bool value) {
   return value ? "yes" : "no";
 }
 
-std::string_view subject_name(const SyntheticCatalog& catalog, Id subject) {
-  return subject < 0 ? std::string_view() : std::string_view(catalog.subject(subject).name);
+std::string subject_name(const SyntheticCatalog& catalog, Id subject) {
+  return subject < 0 ? "" : catalog.subject(subject).name;
 }
 
 /// What every row of a course holds behind the grade.
@@ -76,36 +79,15 @@ void append_student(std::string& text, const SyntheticCatalog& catalog, const Sy
     transferred.push_back(catalog.course(course).name);
   const auto& concentrations = catalog.subject(student.major).concentrations;
   const std::string detour = student.detour < 0 ? "" : catalog.detours[static_cast<std::size_t>(student.detour)].name;
-  append(text, {SyntheticUniversity::student_id(student.number),
-                ",",
-                fixed(student.ambition, 3),
-                ",",
-                student.pace < 0   ? "early"
-                : student.pace > 0 ? "late"
-                                   : "usual",
-                ",",
-                yes_or_no(student.enthusiast),
-                ",",
-                concentrations[static_cast<std::size_t>(student.concentration)].name,
-                ",",
-                subject_name(catalog, student.interest),
-                ",",
-                yes_or_no(student.company >= 0),
-                ",",
-                detour,
-                ",",
-                yes_or_no(student.detour_given_up),
-                ",",
-                std::to_string(student.switched_after),
-                ",",
-                std::to_string(student.left_after),
-                ",",
-                std::to_string(student.leave_period),
-                ",",
-                yes_or_no(student.meets_conflict),
-                ",",
-                join(transferred, ";"),
-                "\n"});
+  const std::string pace = student.pace < 0 ? "early" : student.pace > 0 ? "late" : "usual";
+  text += join(
+      {SyntheticUniversity::student_id(student.number), fixed(student.ambition, 3), pace, yes_or_no(student.enthusiast),
+       concentrations[static_cast<std::size_t>(student.concentration)].name, subject_name(catalog, student.interest),
+       yes_or_no(student.company >= 0), detour, yes_or_no(student.detour_given_up),
+       std::to_string(student.switched_after), std::to_string(student.left_after), std::to_string(student.leave_period),
+       yes_or_no(student.meets_conflict), join(transferred, ";")},
+      ",");
+  text += '\n';
 }
 
 std::string courses_file(const SyntheticCatalog& catalog) {
@@ -161,68 +143,65 @@ void add_to(std::vector<std::int64_t>& counts, const std::vector<std::int64_t>& 
 }  // namespace
 
 void SyntheticSummary::add(const SyntheticStudent& student, int periods) {
-  SyntheticSummary one;
-  one.students = 1;
-  one.enrollments = static_cast<std::int64_t>(student.enrollments.size());
-  one.commuters = student.commuter ? 1 : 0;
-  one.first_generation = student.first_generation ? 1 : 0;
-  one.part_time = student.part_time ? 1 : 0;
-  one.late_entrants = student.entry_period > 1 ? 1 : 0;
-  one.enthusiasts = student.enthusiast ? 1 : 0;
+  ++students;
+  enrollments += std::ssize(student.enrollments);
+  commuters += student.commuter ? 1 : 0;
+  first_generation += student.first_generation ? 1 : 0;
+  part_time += student.part_time ? 1 : 0;
+  late_entrants += student.entry_period > 1 ? 1 : 0;
+  enthusiasts += student.enthusiast ? 1 : 0;
   const auto archetype = 4 * static_cast<std::size_t>(student.major) + static_cast<std::size_t>(student.concentration);
-  one.archetypes.resize(archetype + 1);
-  one.archetypes[archetype] = 1;
-  one.switches = student.switched_after > 0 ? 1 : 0;
-  one.second_majors = student.second_major >= 0 ? 1 : 0;
-  one.companies = student.company >= 0 ? 1 : 0;
-  if (student.detour >= 0) one.detours.at(static_cast<std::size_t>(student.detour)) = 1;
-  one.at_risk.resize(static_cast<std::size_t>(periods) - 1);
-  one.drop_outs.resize(one.at_risk.size());
+  archetypes.resize(std::max(archetypes.size(), archetype + 1));
+  ++archetypes[archetype];
+  switches += student.switched_after > 0 ? 1 : 0;
+  second_majors += student.second_major >= 0 ? 1 : 0;
+  companies += student.company >= 0 ? 1 : 0;
+  detours.resize(2);
+  if (student.detour >= 0) ++detours[static_cast<std::size_t>(student.detour)];
+  at_risk.resize(static_cast<std::size_t>(periods) - 1);
+  drop_outs.resize(at_risk.size());
   const int last = student.left_after > 0 ? student.left_after : periods - 1;
   for (int period = student.entry_period; period <= last; ++period) {
-    if (period != student.leave_period) one.at_risk[static_cast<std::size_t>(period) - 1] = 1;
+    if (period != student.leave_period) ++at_risk[static_cast<std::size_t>(period) - 1];
   }
-  if (student.left_after > 0) one.drop_outs[static_cast<std::size_t>(student.left_after) - 1] = 1;
-  one.leaves_of_absence = student.leave_period > 0 ? 1 : 0;
-  one.reduced_years = static_cast<std::int64_t>(student.reduced_periods.size());
-  one.commuters_in_conflict = student.meets_conflict ? 1 : 0;
-  for (std::size_t i = 0; i < student.enrollments.size(); ++i) {
-    const SyntheticEnrollment& row = student.enrollments[i];
-    one.summer_rows += row.term == SyntheticTerm::summer ? 1 : 0;
-    one.withdrawals += row.grade == SyntheticGrade::w ? 1 : 0;
-    one.failures += row.grade == SyntheticGrade::f ? 1 : 0;
-    const auto earlier = student.enrollments.begin() + static_cast<std::ptrdiff_t>(i);
-    one.repeats += std::any_of(student.enrollments.begin(), earlier,
-                               [&](const SyntheticEnrollment& other) { return other.course == row.course; })
-                       ? 1
-                       : 0;
+  if (student.left_after > 0) ++drop_outs[static_cast<std::size_t>(student.left_after) - 1];
+  leaves_of_absence += student.leave_period > 0 ? 1 : 0;
+  reduced_years += std::ssize(student.reduced_periods);
+  commuters_in_conflict += student.meets_conflict ? 1 : 0;
+  std::set<Id> seen;
+  for (const SyntheticEnrollment& row : student.enrollments) {
+    summer_rows += row.term == SyntheticTerm::summer ? 1 : 0;
+    withdrawals += row.grade == SyntheticGrade::w ? 1 : 0;
+    failures += row.grade == SyntheticGrade::f ? 1 : 0;
+    repeats += seen.insert(row.course).second ? 0 : 1;
   }
-  add(one);
 }
 
 void SyntheticSummary::add(const SyntheticSummary& other) {
-  students += other.students;
-  enrollments += other.enrollments;
-  commuters += other.commuters;
-  first_generation += other.first_generation;
-  part_time += other.part_time;
-  late_entrants += other.late_entrants;
-  enthusiasts += other.enthusiasts;
-  add_to(archetypes, other.archetypes);
-  switches += other.switches;
-  second_majors += other.second_majors;
-  companies += other.companies;
-  for (std::size_t i = 0; i < detours.size(); ++i)
-    detours.at(i) += other.detours.at(i);
-  add_to(at_risk, other.at_risk);
-  add_to(drop_outs, other.drop_outs);
-  leaves_of_absence += other.leaves_of_absence;
-  reduced_years += other.reduced_years;
-  summer_rows += other.summer_rows;
-  withdrawals += other.withdrawals;
-  failures += other.failures;
-  repeats += other.repeats;
-  commuters_in_conflict += other.commuters_in_conflict;
+  using Summary = SyntheticSummary;
+  for (const auto count :
+       {&Summary::students, &Summary::enrollments, &Summary::commuters, &Summary::first_generation, &Summary::part_time,
+        &Summary::late_entrants, &Summary::enthusiasts, &Summary::switches, &Summary::second_majors,
+        &Summary::companies, &Summary::leaves_of_absence, &Summary::reduced_years, &Summary::summer_rows,
+        &Summary::withdrawals, &Summary::failures, &Summary::repeats, &Summary::commuters_in_conflict})
+    this->*count += other.*count;
+  for (const auto counts : {&Summary::archetypes, &Summary::detours, &Summary::at_risk, &Summary::drop_outs})
+    add_to(this->*counts, other.*counts);
+}
+
+nlohmann::ordered_json SyntheticFiles::to_json() const {
+  return {{"folder", folder}, {"students", summary.students}, {"enrollments", summary.enrollments}};
+}
+
+Table SyntheticFiles::table() const {
+  Table table({{"folder"}, {"students"}, {"enrollments"}});
+  table.add_row({folder, summary.students, summary.enrollments});
+  return table;
+}
+
+void SyntheticFiles::print(std::ostream& out) const {
+  out << "wrote " << folder << "/enrollments.csv: " << counted(summary.students, "student", "students") << ", "
+      << counted(summary.enrollments, "enrollment", "enrollments") << "; courses.csv and truth.json beside it\n";
 }
 
 SyntheticUniversity::SyntheticUniversity(const SyntheticOptions& options)
@@ -245,8 +224,8 @@ std::string SyntheticUniversity::term_label(int year, SyntheticTerm term) {
   return label;
 }
 
-SyntheticSummary write_synthetic_university(const SyntheticOptions& options, const std::filesystem::path& folder,
-                                            Overwrite overwrite, const ProgressSink& progress) {
+SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const std::filesystem::path& folder,
+                                          Overwrite overwrite, const ProgressSink& progress) {
   const SyntheticUniversity university(options);
   make_folder(folder);
   AtomicFile enrollments(folder / "enrollments.csv", overwrite);
@@ -270,7 +249,9 @@ SyntheticSummary write_synthetic_university(const SyntheticOptions& options, con
       options.threads > 0 ? static_cast<unsigned>(options.threads) : std::max(1U, std::thread::hardware_concurrency());
   std::deque<std::future<Block>> under_way;
   std::int64_t next = 1;
-  SyntheticSummary summary;
+  SyntheticFiles written;
+  written.folder = folder.string();
+  SyntheticSummary& summary = written.summary;
   while (next <= options.students || !under_way.empty()) {
     while (next <= options.students && under_way.size() < threads) {
       const std::int64_t end = std::min(next + block_size, options.students + 1);
@@ -293,7 +274,7 @@ SyntheticSummary write_synthetic_university(const SyntheticOptions& options, con
   courses.commit();
   if (students) students->commit();
   truth.commit();
-  return summary;
+  return written;
 }
 
 }  // namespace desirepath::inline ingest

@@ -3,12 +3,12 @@
 // Same options, same bytes, on any machine and with any number of threads. docs/synthetic_university.md describes it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "desirepath/core/answer.h"
 #include "desirepath/core/atomic_file.h"
 #include "desirepath/core/progress.h"
 #include "desirepath/ingest/synthetic_catalog.h"
@@ -31,9 +31,9 @@ struct SyntheticSummary {
   std::int64_t switches = 0;
   std::int64_t second_majors = 0;
   std::int64_t companies = 0;
-  std::array<std::int64_t, 2> detours{};  // pre-medical, pre-law
-  std::vector<std::int64_t> at_risk;      // by period: students who could drop out after it
-  std::vector<std::int64_t> drop_outs;    // by period: students who did
+  std::vector<std::int64_t> detours;    // pre-medical, pre-law
+  std::vector<std::int64_t> at_risk;    // by period: students who could drop out after it
+  std::vector<std::int64_t> drop_outs;  // by period: students who did
   std::int64_t leaves_of_absence = 0;
   std::int64_t reduced_years = 0;
   std::int64_t summer_rows = 0;
@@ -44,6 +44,17 @@ struct SyntheticSummary {
 
   void add(const SyntheticStudent& student, int periods);
   void add(const SyntheticSummary& other);
+};
+
+/// What was written where.
+class SyntheticFiles : public Answer {
+ public:
+  std::string folder;
+  SyntheticSummary summary;
+
+  nlohmann::ordered_json to_json() const override;
+  Table table() const override;
+  void print(std::ostream& out) const override;
 };
 
 /// In memory: the catalog, and any student on demand.
@@ -68,7 +79,7 @@ class SyntheticUniversity {
 
 /// Writes enrollments.csv, courses.csv and truth.json into the folder, which is made where it is missing; each appears
 /// whole or not at all. Needs memory for a few blocks of students, whatever their number.
-SyntheticSummary write_synthetic_university(const SyntheticOptions& options, const std::filesystem::path& folder,
-                                            Overwrite overwrite, const ProgressSink& progress = {});
+SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const std::filesystem::path& folder,
+                                          Overwrite overwrite, const ProgressSink& progress = {});
 
 }  // namespace desirepath::inline ingest

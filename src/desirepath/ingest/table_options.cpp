@@ -1,109 +1,155 @@
 #include "desirepath/ingest/table_options.h"
 
 #include <algorithm>
-#include <functional>
-#include <utility>
 
 #include <toml++/toml.h>
 
 #include "desirepath/core/atomic_file.h"
 #include "desirepath/core/error.h"
 #include "desirepath/core/nearest_name.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/ingest/presets.h"
 
 namespace desirepath::inline ingest {
 
-namespace {
-
-template <class Enum>
-std::optional<Enum> by_name(const std::string& name) {
-  const auto& names = rule_names<Enum>();
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<Enum>(found - names.begin());
+std::string to_text(const Delimiter& delimiter) {
+  return delimiter.character == '\t' ? "tab" : std::string(1, delimiter.character);
 }
 
-}  // namespace
+void from_text(std::string_view text, Delimiter& delimiter) {
+  if (text == "tab" || text == "\\t") text = "\t";
+  if (text.size() != 1) throw OptionError(concat(setting_name("delimiter"), " must be one character or 'tab'"));
+  delimiter.character = text[0];
+}
 
-template <>
-const std::vector<std::string>& rule_names<PeriodRule>() {
-  static const std::vector<std::string> names = {"auto", "as-given", "years-since-entry", "terms-since-entry"};
-  return names;
-}
-template <>
-const std::vector<std::string>& rule_names<SummerRule>() {
-  static const std::vector<std::string> names = {"keep", "drop"};
-  return names;
-}
-template <>
-const std::vector<std::string>& rule_names<LaterRule>() {
-  static const std::vector<std::string> names = {"drop", "last"};
-  return names;
-}
-template <>
-const std::vector<std::string>& rule_names<PartTimeRule>() {
-  static const std::vector<std::string> names = {"keep", "drop-periods", "drop-students"};
-  return names;
-}
-template <>
-const std::vector<std::string>& rule_names<AbsentRule>() {
-  static const std::vector<std::string> names = {"unknown", "left"};
-  return names;
-}
-template <>
-const std::vector<std::string>& rule_names<RepeatRule>() {
-  static const std::vector<std::string> names = {"keep", "first", "last"};
-  return names;
-}
-template <>
-const std::vector<std::string>& rule_names<WithdrawnRule>() {
-  static const std::vector<std::string> names = {"keep", "drop"};
-  return names;
-}
-template <>
-std::optional<PeriodRule> parse_rule(const std::string& name) {
-  return by_name<PeriodRule>(name);
-}
-template <>
-std::optional<SummerRule> parse_rule(const std::string& name) {
-  return by_name<SummerRule>(name);
-}
-template <>
-std::optional<LaterRule> parse_rule(const std::string& name) {
-  return by_name<LaterRule>(name);
-}
-template <>
-std::optional<PartTimeRule> parse_rule(const std::string& name) {
-  return by_name<PartTimeRule>(name);
-}
-template <>
-std::optional<AbsentRule> parse_rule(const std::string& name) {
-  return by_name<AbsentRule>(name);
-}
-template <>
-std::optional<RepeatRule> parse_rule(const std::string& name) {
-  return by_name<RepeatRule>(name);
-}
-template <>
-std::optional<WithdrawnRule> parse_rule(const std::string& name) {
-  return by_name<WithdrawnRule>(name);
+void TableOptions::declare(SettingVisitor& visit) {
+  const auto reading = [&](Setting info, auto& field) { visit(info.in("Reading a raw table"), field); };
+  reading(Setting("map", "a column of this program from the file's, by name or SQL expression; repeatable")
+              .taking("COLUMN=EXPRESSION"),
+          map);
+  reading(Setting("where",
+                  "SQL condition: on the columns of a raw table, or, of a cohort file, on the student attributes and "
+                  "student, entry, periods, first_period, last_period, enrollments")
+              .taking("CONDITION"),
+          where);
+  std::vector<std::string> formats;
+  for (const Preset& preset : presets())
+    formats.push_back(concat(preset.name, " (", preset.what, ")"));
+  reading(Setting("format", "form of the file, else told by its columns: " + join(formats, ", ")).taking("NAME"),
+          format);
+  reading(Setting("encoding", "of a text file, else detected").taking("NAME"), encoding);
+  reading(Setting("delimiter", "of a text file: one character or 'tab', else found").taking("CHARACTER"), delimiter);
+  reading(Setting("table", "of a DuckDB file with several").taking("NAME"), table);
+  reading(Setting("courses",
+                  "course list: course,label,subject,school,concentration,prerequisites,...; listed courses exist even "
+                  "if nobody took them"),
+          courses_file);
+  reading(Setting("aliases", "renamed and cross-listed courses: alias,course"), aliases_file);
+  reading(Setting("max-bad", "share of bad rows over which the run stops").at_least(0).at_most(1).taking("SHARE"),
+          max_bad);
+
+  const auto rule = [&](Setting info, auto& field) {
+    visit(info.in("Periods, rows and students of a raw table"), field);
+  };
+  rule(Setting("periods", "where periods come from (auto: the period column, else years since entry, from the terms)"),
+       periods);
+  rule(Setting("terms", "house term codes: code,year[,order][,summer] or code,term"), terms_file);
+  rule(Setting("summer-terms", "codes behind the year that mean summer"), summer_codes);
+  rule(Setting("keep-periods", "periods kept (all where given; 4 years or 8 terms since entry)").at_least(1),
+       keep_periods);
+  rule(Setting("later", "rows behind the last period kept"), later);
+  rule(Setting("absent", "what a missing later period means"), absent);
+  rule(Setting("summer", "summer terms"), summer);
+  rule(Setting("withdrawn", "rows with a withdrawal grade"), withdrawn);
+  rule(Setting("withdrawn-grades", "grades that mean withdrawn (W, WD, withdrawn, dropped, ...)"), withdrawn_grades);
+  rule(Setting("passed-only", "drop rows with a failing grade"), passed_only);
+  rule(Setting("failing-grades", "grades that mean failed (F, NC, NP, U, I, fail, ...)"), failing_grades);
+  rule(Setting("repeats", "a course in several periods (keep: in each)"), repeats);
+  rule(Setting("part-time", "periods under one of the next two bounds"), part_time);
+  rule(Setting("full-time-courses", "a period with fewer courses is part-time").at_least(0), full_time_courses);
+  rule(Setting("full-time-units", "a period with fewer units is part-time").at_least(0), full_time_units);
+  rule(Setting("min-periods", "keep students present in at least this many periods").at_least(1), min_periods);
+  rule(Setting("min-takers", "drop courses with fewer students (10 in check and prepare, else 1)").at_least(0),
+       min_takers);
 }
 
 void TableOptions::validate() const {
-  if (min_takers < 0) throw OptionError("--min-takers must not be negative");
-  if (min_periods < 1) throw OptionError("--min-periods must be at least 1");
-  if (keep_periods && *keep_periods < 1) throw OptionError("--keep-periods must be at least 1");
-  if (!(max_bad >= 0 && max_bad <= 1)) throw OptionError("--max-bad must be a share from 0 to 1");
-  if (full_time_courses < 0 || !(full_time_units >= 0))
-    throw OptionError("--full-time-courses and --full-time-units must not be negative");
+  check_settings(*this);
   const bool bounded = full_time_courses > 0 || full_time_units > 0;
   if (part_time != PartTimeRule::keep && !bounded) {
-    throw OptionError(
-        "--part-time needs --full-time-courses or --full-time-units, the bound under which a period is part-time");
+    throw OptionError(concat(setting_name("part-time"), " needs ", setting_name("full-time-courses"), " or ",
+                             setting_name("full-time-units"), ", the bound under which a period is part-time"));
   }
 }
 
-void merge_mapping_text(const std::string& text, const std::string& file, TableOptions& options) {
+namespace {
+
+/// Nothing for what no setting takes: a date, a list of numbers.
+SettingValue value_of(const toml::node& node) {
+  if (const auto* flag = node.as_boolean()) return flag->get();
+  if (const auto* whole = node.as_integer()) return whole->get();
+  if (const auto* real = node.as_floating_point()) return real->get();
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* array = node.as_array()) {
+    std::vector<std::string> list;
+    for (const toml::node& element : *array) {
+      if (!element.is_string()) return {};
+      list.push_back(element.as_string()->get());
+    }
+    return list;
+  }
+  if (const auto* table = node.as_table()) {
+    std::map<std::string, std::string> pairs;
+    for (const auto& [key, element] : *table) {
+      if (!element.is_string()) return {};
+      pairs.emplace(key.str(), element.as_string()->get());
+    }
+    return pairs;
+  }
+  return {};
+}
+
+/// Sets the fields a TOML table names.
+class MappingReader : public SettingVisitor {
+ public:
+  MappingReader(const toml::table& table, const std::string& file) : table_(table), file_(file) {}
+
+  void refuse_unknown() const {
+    for (const auto& [key, node] : table_) {
+      if (std::ranges::find(known_, key.str()) == known_.end())
+        throw InputError(position_of(node), concat("no setting '", key.str(), "'", did_you_mean(key.str(), known_)));
+    }
+  }
+
+ protected:
+  void visit(const Setting& info, const SettingField& field) override {
+    known_.push_back(info.name);
+    const toml::node* node = table_.get(info.name);
+    if (node == nullptr) return;
+    SettingValue value = value_of(*node);
+    if (auto* path = std::get_if<std::string>(&value); path != nullptr && info.kind == SettingKind::file)
+      *path = (std::filesystem::path(file_).parent_path() / *path).string();
+    try {
+      field.set(value);
+    } catch (const OptionError& error) {
+      throw InputError(position_of(*node), render_settings(error.marked(), "'", "'"));
+    }
+  }
+
+ private:
+  SourcePosition position_of(const toml::node& node) const {
+    return {file_, node.source().begin.line, node.source().begin.column};
+  }
+
+  const toml::table& table_;
+  const std::string& file_;
+  std::vector<std::string> known_;
+};
+
+}  // namespace
+
+TableOptions parse_mapping(const std::string& text, const std::string& file) {
   toml::table table;
   try {
     table = toml::parse(text, file);
@@ -112,133 +158,15 @@ void merge_mapping_text(const std::string& text, const std::string& file, TableO
     throw InputError({file, error.source().begin.line, error.source().begin.column},
                      concat("not valid TOML: ", error.description()));
   }
-  TableOptions read;
-  struct Setter {
-    std::string takes;  // for messages
-    std::function<bool(const toml::node&)> set;
-  };
-  const auto text_into = [](std::string& target) -> Setter {
-    return {"a text in quotes", [&target](const toml::node& node) {
-              if (!node.is_string()) return false;
-              target = node.as_string()->get();
-              return true;
-            }};
-  };
-  const auto path_into = [&](std::filesystem::path& target) -> Setter {
-    return {"a file name in quotes", [&target, &file](const toml::node& node) {
-              if (!node.is_string()) return false;
-              // Paths in the file are meant from where the file lies.
-              target = std::filesystem::path(file).parent_path() / node.as_string()->get();
-              return true;
-            }};
-  };
-  const auto texts_into = [](std::vector<std::string>& target) -> Setter {
-    return {"a list of texts in quotes", [&target](const toml::node& node) {
-              if (!node.is_array()) return false;
-              target.clear();
-              for (const auto& element : *node.as_array()) {
-                if (!element.is_string()) return false;
-                target.push_back(element.as_string()->get());
-              }
-              return true;
-            }};
-  };
-  const auto whole_into = [](int& target) -> Setter {
-    return {"a whole number", [&target](const toml::node& node) {
-              const auto value = node.value<int>();
-              if (!node.is_integer() || !value) return false;
-              target = *value;
-              return true;
-            }};
-  };
-  const auto real_into = [](double& target) -> Setter {
-    return {"a number", [&target](const toml::node& node) {
-              const auto value = node.value<double>();
-              if (!value) return false;
-              target = *value;
-              return true;
-            }};
-  };
-  const auto rule_into = [](auto& target) -> Setter {
-    using Rule = std::remove_reference_t<decltype(target)>;
-    return {"one of " + join(rule_names<Rule>(), ", "), [&target](const toml::node& node) {
-              const auto rule = node.is_string() ? parse_rule<Rule>(node.as_string()->get()) : std::nullopt;
-              if (rule) target = *rule;
-              return rule.has_value();
-            }};
-  };
-  std::string delimiter;
-  int keep_periods = 0;
-  const std::map<std::string, Setter> setters = {
-      {"encoding", text_into(read.encoding)},
-      {"delimiter", text_into(delimiter)},
-      {"table", text_into(read.table)},
-      {"format", text_into(read.format)},
-      {"where", text_into(read.where)},
-      {"periods", rule_into(read.periods)},
-      {"terms", path_into(read.terms_file)},
-      {"summer-terms", texts_into(read.summer_codes)},
-      {"keep-periods", whole_into(keep_periods)},
-      {"later", rule_into(read.later)},
-      {"absent", rule_into(read.absent)},
-      {"summer", rule_into(read.summer)},
-      {"withdrawn", rule_into(read.withdrawn)},
-      {"passed-only",
-       {"true or false",
-        [&read](const toml::node& node) {
-          if (!node.is_boolean()) return false;
-          read.passed_only = node.as_boolean()->get();
-          return true;
-        }}},
-      {"failing-grades", texts_into(read.failing_grades)},
-      {"withdrawn-grades", texts_into(read.withdrawn_grades)},
-      {"repeats", rule_into(read.repeats)},
-      {"aliases", path_into(read.aliases_file)},
-      {"part-time", rule_into(read.part_time)},
-      {"full-time-courses", whole_into(read.full_time_courses)},
-      {"full-time-units", real_into(read.full_time_units)},
-      {"min-periods", whole_into(read.min_periods)},
-      {"courses", path_into(read.courses_file)},
-      {"min-takers", whole_into(read.min_takers)},
-      {"max-bad", real_into(read.max_bad)},
-      {"map",
-       {"a table of texts in quotes: column = \"expression\"",
-        [&read](const toml::node& node) {
-          if (!node.is_table()) return false;
-          for (const auto& [key, value] : *node.as_table()) {
-            if (!value.is_string()) return false;
-            read.map[std::string(key.str())] = value.as_string()->get();
-          }
-          return true;
-        }}},
-  };
-  std::vector<std::string> known;
-  for (const auto& [name, setter] : setters)
-    known.push_back(name);
-  read = options;  // keys the file lacks stay as they are
-  for (const auto& [key, node] : table) {
-    const std::string name(key.str());
-    const SourcePosition position{file, node.source().begin.line, node.source().begin.column};
-    const auto setter = setters.find(name);
-    if (setter == setters.end())
-      throw InputError(position, concat("no setting '", name, "'", did_you_mean(name, known)));
-    if (!setter->second.set(node)) throw InputError(position, concat("'", name, "' must be ", setter->second.takes));
-  }
-  if (!delimiter.empty()) {
-    const auto& node = *table.get("delimiter");
-    if (delimiter == "tab") delimiter = "\t";
-    if (delimiter.size() != 1) {
-      throw InputError({file, node.source().begin.line, node.source().begin.column},
-                       "'delimiter' must be one character or 'tab'");
-    }
-    read.delimiter = delimiter[0];
-  }
-  if (keep_periods != 0) read.keep_periods = keep_periods;
-  options = std::move(read);
+  TableOptions options;
+  MappingReader reader(table, file);
+  options.declare(reader);
+  reader.refuse_unknown();
+  return options;
 }
 
-void merge_mapping_file(const std::filesystem::path& path, TableOptions& options) {
-  merge_mapping_text(read_text_file(path), path.string(), options);
+TableOptions read_mapping_file(const std::filesystem::path& path) {
+  return parse_mapping(read_text_file(path), path.string());
 }
 
 }  // namespace desirepath::inline ingest

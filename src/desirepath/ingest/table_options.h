@@ -1,30 +1,74 @@
-// How a raw table is to be understood: columns, filters, rules. The same on every command that takes one.
+// How a raw table is to be understood: columns, filters, rules. The same on every command that takes one and, under the
+// same names, in a mapping file.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "desirepath/core/settings.h"
 
 namespace desirepath::inline ingest {
 
 enum class PeriodRule { automatic, as_given, years_since_entry, terms_since_entry };
-enum class SummerRule { keep, drop };
-enum class LaterRule { drop, last };  // periods behind the last one kept
+inline std::span<const std::string_view> value_names(PeriodRule) {
+  static constexpr std::array<std::string_view, 4> names = {"auto", "as-given", "years-since-entry",
+                                                            "terms-since-entry"};
+  return names;
+}
+/// What becomes of rows of a kind.
+enum class RowRule { keep, drop };
+inline std::span<const std::string_view> value_names(RowRule) {
+  static constexpr std::array<std::string_view, 2> names = {"keep", "drop"};
+  return names;
+}
+/// Periods behind the last one kept.
+enum class LaterRule { drop, last };
+inline std::span<const std::string_view> value_names(LaterRule) {
+  static constexpr std::array<std::string_view, 2> names = {"drop", "last"};
+  return names;
+}
 enum class PartTimeRule { keep, drop_periods, drop_students };
-enum class AbsentRule { unknown, left };      // what a missing later period means
-enum class RepeatRule { keep, first, last };  // a course in more than one period
-enum class WithdrawnRule { keep, drop };
+inline std::span<const std::string_view> value_names(PartTimeRule) {
+  static constexpr std::array<std::string_view, 3> names = {"keep", "drop-periods", "drop-students"};
+  return names;
+}
+/// What a missing later period means.
+enum class AbsentRule { unknown, left };
+inline std::span<const std::string_view> value_names(AbsentRule) {
+  static constexpr std::array<std::string_view, 2> names = {"unknown", "left"};
+  return names;
+}
+/// A course in more than one period.
+enum class RepeatRule { keep, first, last };
+inline std::span<const std::string_view> value_names(RepeatRule) {
+  static constexpr std::array<std::string_view, 3> names = {"keep", "first", "last"};
+  return names;
+}
+
+/// What parts the cells of a text file; people write "tab" for one.
+struct Delimiter {
+  char character = ',';
+};
+std::string to_text(const Delimiter& delimiter);
+void from_text(std::string_view text, Delimiter& delimiter);
 
 struct TableOptions {
   // Reading.
   std::string encoding;                    // empty: detect
-  std::optional<char> delimiter;           // empty: sniff
+  std::optional<Delimiter> delimiter;      // none: sniff
   std::string table;                       // of a DuckDB file that holds several
   std::string format;                      // name of a preset; empty: by the columns
   std::map<std::string, std::string> map;  // canonical column -> column name or SQL expression
   std::string where;                       // SQL condition
+  std::filesystem::path courses_file;
+  std::filesystem::path aliases_file;
+  double max_bad = 0.01;
 
   // Periods.
   PeriodRule periods = PeriodRule::automatic;
@@ -35,42 +79,31 @@ struct TableOptions {
   AbsentRule absent = AbsentRule::unknown;
 
   // Rows.
-  SummerRule summer = SummerRule::keep;
-  WithdrawnRule withdrawn = WithdrawnRule::keep;
-  bool passed_only = false;
-  std::vector<std::string> failing_grades;    // empty: the usual ones
+  RowRule summer = RowRule::keep;
+  RowRule withdrawn = RowRule::keep;
   std::vector<std::string> withdrawn_grades;  // empty: the usual ones
+  bool passed_only = false;
+  std::vector<std::string> failing_grades;  // empty: the usual ones
   RepeatRule repeats = RepeatRule::keep;
-  std::filesystem::path aliases_file;
 
-  // Students.
+  // Students and courses.
   PartTimeRule part_time = PartTimeRule::keep;
   int full_time_courses = 0;  // a period with fewer is part-time; 0: not counted
   double full_time_units = 0;
   int min_periods = 1;
+  std::optional<int> min_takers;  // none: see least_takers
 
-  // Courses.
-  std::filesystem::path courses_file;
-  int min_takers = 10;
-
-  double max_bad = 0.01;
   int threads = 1;
 
-  /// Throws OptionError for combinations that make no sense.
+  int least_takers() const { return min_takers.value_or(10); }
+  void declare(SettingVisitor& visit);
+  /// Throws OptionError for values out of bounds and combinations that make no sense.
   void validate() const;
 };
 
-/// Sets what a TOML file says, under the names of the command line's options. Throws InputError with file:line.
-void merge_mapping_file(const std::filesystem::path& path, TableOptions& options);
-/// The same from text, for tests and fuzzing.
-void merge_mapping_text(const std::string& text, const std::string& file, TableOptions& options);
-
-/// A value by its command line name, or nothing: "years-since-entry", "drop" ...
-template <class Enum>
-std::optional<Enum> parse_rule(const std::string& name);
-
-/// Command line names of a rule's values, in order.
-template <class Enum>
-const std::vector<std::string>& rule_names();
+/// What a TOML file says under the names of the settings; file names in it are meant from where it lies. Throws
+/// InputError with file:line:column.
+TableOptions read_mapping_file(const std::filesystem::path& path);
+TableOptions parse_mapping(const std::string& text, const std::string& file);
 
 }  // namespace desirepath::inline ingest

@@ -9,30 +9,25 @@ namespace desirepath::inline ingest {
 
 namespace {
 
+using namespace std::string_view_literals;
+
 struct Season {
-  std::string_view word;
-  int order;        // within the academic year
-  bool opens_year;  // the calendar year beside it is the academic year's first
-  bool summer;
+  std::string_view word;  // lower case
+  int order;              // within the academic year
+  /// The calendar year beside it is the academic year's first: fall opens one, the rest fall into the year after it.
+  bool opens_year() const { return order == 1; }
+  bool is_summer() const { return order == 5; }
 };
-// Lower case; fall opens the academic year, the rest fall into the calendar year after it.
-constexpr std::array seasons = {
-    Season{"fall", 1, true, false},       Season{"autumn", 1, true, false},  Season{"aut", 1, true, false},
-    Season{"fa", 1, true, false},         Season{"f", 1, true, false},       Season{"au", 1, true, false},
-    Season{"ht", 1, true, false},         Season{"wise", 1, true, false},    Season{"ws", 1, true, false},
-    Season{"michaelmas", 1, true, false}, Season{"winter", 2, false, false}, Season{"win", 2, false, false},
-    Season{"wi", 2, false, false},        Season{"w", 2, false, false},      Season{"january", 2, false, false},
-    Season{"lent", 2, false, false},      Season{"hilary", 2, false, false}, Season{"spring", 3, false, false},
-    Season{"spr", 3, false, false},       Season{"sp", 3, false, false},     Season{"s", 3, false, false},
-    Season{"vt", 3, false, false},        Season{"easter", 3, false, false}, Season{"trinity", 3, false, false},
-    Season{"may", 4, false, false},       Season{"sose", 3, false, false},   Season{"ss", 3, false, false},
-    Season{"summer", 5, false, true},     Season{"sum", 5, false, true},     Season{"su", 5, false, true},
-};
+constexpr auto seasons =
+    std::to_array<Season>({{"fall", 1}, {"autumn", 1}, {"aut", 1},     {"fa", 1},         {"f", 1},      {"au", 1},
+                           {"ht", 1},   {"wise", 1},   {"ws", 1},      {"michaelmas", 1}, {"winter", 2}, {"win", 2},
+                           {"wi", 2},   {"w", 2},      {"january", 2}, {"lent", 2},       {"hilary", 2}, {"spring", 3},
+                           {"spr", 3},  {"sp", 3},     {"s", 3},       {"vt", 3},         {"easter", 3}, {"trinity", 3},
+                           {"may", 4},  {"sose", 3},   {"ss", 3},      {"summer", 5},     {"sum", 5},    {"su", 5}});
 
 /// Words that say nothing about when.
-constexpr std::array fillers = {std::string_view("term"),     std::string_view("semester"), std::string_view("quarter"),
-                                std::string_view("ay"),       std::string_view("year"),     std::string_view("sem"),
-                                std::string_view("academic"), std::string_view("session")};
+constexpr std::array fillers = {"term"sv, "semester"sv, "quarter"sv,  "ay"sv,
+                                "year"sv, "sem"sv,      "academic"sv, "session"sv};
 
 struct Piece {
   std::string text;
@@ -85,7 +80,7 @@ std::optional<Term> parse_century_year_term(std::string_view label) {
 std::optional<Term> TermRules::parse(std::string_view label) const {
   label = trimmed(label);
   if (const auto found = house_codes_.find(std::string(label)); found != house_codes_.end()) return found->second;
-  if (has_house_codes()) return std::nullopt;
+  if (!house_codes_.empty()) return std::nullopt;
   if (coding_ == TermCoding::century_year_term) return parse_century_year_term(label);
 
   std::optional<int> year;
@@ -130,9 +125,9 @@ std::optional<Term> TermRules::parse(std::string_view label) const {
   }
   if (!year) return std::nullopt;
   if (season != nullptr) {
-    const bool names_first_year = two_years || season->opens_year;
+    const bool names_first_year = two_years || season->opens_year();
     const int within = code.empty() ? 0 : std::min(code_order(code), 999);
-    return Term{names_first_year ? *year : *year - 1, season->order * 1000 + within, season->summer};
+    return Term{names_first_year ? *year : *year - 1, season->order * 1000 + within, season->is_summer()};
   }
   const bool summer = !code.empty() && std::ranges::find(summer_codes_, code) != summer_codes_.end();
   return Term{*year, code_order(code), summer};

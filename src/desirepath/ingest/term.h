@@ -38,7 +38,6 @@ class TermRules {
 
   /// Nothing when the label cannot be understood.
   std::optional<Term> parse(std::string_view label) const;
-  bool has_house_codes() const { return !house_codes_.empty(); }
 
  private:
   std::map<std::string, Term> house_codes_;

@@ -117,11 +117,6 @@ void TextDecoder::detect(const std::string& sample) {
   }
 }
 
-std::string TextDecoder::encoding() const {
-  if (!encoding_.empty()) return encoding_;
-  return "UTF-8";
-}
-
 void TextDecoder::convert(std::string& text) {
   char* in = raw_.data();
   std::size_t in_left = raw_.size();

@@ -24,7 +24,7 @@ class TextDecoder {
   /// UTF-8, so that the row it stands in is rejected and not guessed at.
   bool append_block(std::string& text);
   /// "UTF-8", "UTF-16LE", "Windows-1252" ...: as far as read.
-  std::string encoding() const;
+  std::string encoding() const { return encoding_.empty() ? "UTF-8" : encoding_; }
   double fraction() const { return bytes_->fraction(); }
 
  private:

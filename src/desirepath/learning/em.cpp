@@ -63,8 +63,8 @@ EmProgress run_em(EmProblem& problem, const EmOptions& options, EmProgress start
       }
     }
     record(found);
-    const bool stop = hooks.after_expectation && hooks.after_expectation(em);
-    if (em.converged || stop || em.iteration >= options.max_iterations) break;
+    em.stopped = hooks.after_expectation && hooks.after_expectation(em);
+    if (em.converged || em.stopped || em.iteration >= options.max_iterations) break;
     problem.maximization();
     ++em.iteration;
     if (hooks.after_maximization) hooks.after_maximization(em);

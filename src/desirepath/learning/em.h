@@ -56,7 +56,8 @@ struct EmProgress {
   std::vector<double> trace;            // log-likelihood
   std::vector<double> objective_trace;  // with priors
   bool converged = false;
-  bool fell = false;  // an inexact M step lowered the objective at least once
+  bool stopped = false;  // by after_expectation
+  bool fell = false;     // an inexact M step lowered the objective at least once
   int best_iteration = 0;
   double best_objective = -infinity;
 };

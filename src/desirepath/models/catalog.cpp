@@ -4,6 +4,7 @@
 #include "desirepath/core/nearest_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/models/chain_fit.h"
+#include "desirepath/models/committee.h"
 
 namespace desirepath::inline models {
 
@@ -20,6 +21,7 @@ const Catalog& standard_catalog() {
                       TimeStructure::tied, "bernoulli"),
           chain_entry("cmm", "contextual mixture: a state a period, own transitions and states in each",
                       TimeStructure::per_period, "gaussian"),
+          committee_entry(),
       },
       {emission_families().begin(), emission_families().end()},
   };

@@ -27,6 +27,7 @@ struct ModelEntry {
   std::optional<TimeStructure> structure;  // how a chain cuts time into steps; none: no chain
   std::string default_emission;            // empty: the model takes none
   SettingDeclaration settings;             // beside the emission's
+  std::string size_setting = "states";     // what a selection of the model's size ranges over
   /// Throws OptionError where options and cohort do not fit.
   std::function<std::unique_ptr<Training>(const TrainingTask&)> prepare;
   /// Throws ArchiveError.

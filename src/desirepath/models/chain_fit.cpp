@@ -247,7 +247,7 @@ class ChainFit : public Training {
         return em.iteration - outcome.best_iteration >= validation_patience;
       };
     }
-    CheckpointWriter writer(context_.checkpoint, context_.checkpoint_interval, needs_previous());
+    CheckpointWriter writer(context_, needs_previous());
     // The last point between two iterations. What an E step found after it, a resumed run finds again: `best` may be
     // one step ahead, for that step keeps the same one.
     Checkpoint level;
@@ -288,7 +288,7 @@ class ChainFit : public Training {
     outcome.result.log_likelihood = outcome.em.trace[at];
     outcome.result.objective = outcome.em.objective_trace[at];
     outcome.result.iterations = outcome.em.iteration;
-    outcome.result.converged = outcome.em.converged;
+    outcome.result.converged = outcome.em.converged || outcome.em.stopped;
     if (validation_evidence_) outcome.result.validation = outcome.validation_trace[at];
     return outcome;
   }
@@ -381,7 +381,8 @@ class ChainFit : public Training {
     result.trace = std::move(best.em.trace);
     result.objective_trace = std::move(best.em.objective_trace);
     result.validation_trace = std::move(best.validation_trace);
-    result.converged = best.em.converged;
+    result.converged = best.result.converged;
+    result.stopped_by = best.em.converged ? "tolerance" : best.em.stopped ? "validation" : "iterations";
     result.iterations = best.em.iteration;
     result.best_iteration = best.best_iteration;
     result.restarts = std::move(restarts);

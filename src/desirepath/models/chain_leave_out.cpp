@@ -14,7 +14,8 @@ Vector ChainProblem::left_out_scores() const {
   const Index states = parameters_.prior.state_count(), emitting = task_.states;
   std::vector<std::unique_ptr<LeftOut>> left_out;
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
-    left_out.push_back(learner_.leave_out(evidence_.pools[p].rows, responsibilities_.rows[p], compute_));
+    left_out.push_back(
+        learner_.leave_out(evidence_.pools[p].rows, responsibilities_.rows[p], *parameters_.emissions[p], compute_));
     if (!left_out.back())
       throw OptionError(concat("leave-one-out: there is none for the emission '", learner_.family(), "'"));
   }

@@ -18,6 +18,7 @@ constexpr int checkpoint_version = 2;
 void save_em(ArchiveWriter& archive, const std::string& prefix, const EmProgress& em) {
   const json header = {{"iteration", em.iteration},
                        {"converged", em.converged},
+                       {"stopped", em.stopped},
                        {"fell", em.fell},
                        {"best_iteration", em.best_iteration}};
   archive.set(prefix, header.dump());
@@ -31,34 +32,13 @@ EmProgress load_em(const ArchiveReader& archive, const std::string& prefix) {
   EmProgress em;
   em.iteration = header.at("iteration").get<int>();
   em.converged = header.at("converged").get<bool>();
+  em.stopped = header.at("stopped").get<bool>();
   em.fell = header.at("fell").get<bool>();
   em.best_iteration = header.at("best_iteration").get<int>();
   em.trace = archive.read<double>(prefix + ".trace");
   em.objective_trace = archive.read<double>(prefix + ".objective_trace");
   em.best_objective = archive.read<double>(prefix + ".best_objective", {1}).front();
   return em;
-}
-
-json save_result(ArchiveWriter& archive, const std::string& name, const RestartResult& result) {
-  archive.add(name, std::vector<double>{result.log_likelihood, result.objective, result.validation ? 1.0 : 0.0,
-                                        result.validation.value_or(0)});
-  return {{"number", result.number},
-          {"seed", result.seed},
-          {"iterations", result.iterations},
-          {"converged", result.converged}};
-}
-
-RestartResult load_result(const ArchiveReader& archive, const json& header, const std::string& name) {
-  const std::vector<double> numbers = archive.read<double>(name, {4});
-  RestartResult result;
-  result.number = header.at("number").get<int>();
-  result.seed = header.at("seed").get<std::uint64_t>();
-  result.iterations = header.at("iterations").get<int>();
-  result.converged = header.at("converged").get<bool>();
-  result.log_likelihood = numbers[0];
-  result.objective = numbers[1];
-  if (numbers[2] != 0) result.validation = numbers[3];
-  return result;
 }
 
 void save_responsibilities(ArchiveWriter& archive, const ChainResponsibilities& found) {
@@ -84,6 +64,28 @@ ChainResponsibilities load_responsibilities(const ArchiveReader& archive, const 
 }
 
 }  // namespace
+
+json save_result(ArchiveWriter& archive, const std::string& name, const RestartResult& result) {
+  archive.add(name, std::vector<double>{result.log_likelihood, result.objective, result.validation ? 1.0 : 0.0,
+                                        result.validation.value_or(0)});
+  return {{"number", result.number},
+          {"seed", result.seed},
+          {"iterations", result.iterations},
+          {"converged", result.converged}};
+}
+
+RestartResult load_result(const ArchiveReader& archive, const json& header, const std::string& name) {
+  const std::vector<double> numbers = archive.read<double>(name, {4});
+  RestartResult result;
+  result.number = header.at("number").get<int>();
+  result.seed = header.at("seed").get<std::uint64_t>();
+  result.iterations = header.at("iterations").get<int>();
+  result.converged = header.at("converged").get<bool>();
+  result.log_likelihood = numbers[0];
+  result.objective = numbers[1];
+  if (numbers[2] != 0) result.validation = numbers[3];
+  return result;
+}
 
 Checkpoint Checkpoint::load(const std::filesystem::path& path, const CheckpointOwner& owner, const StepLayout& layout,
                             const Schema& schema, const EmissionFamily& family) {
@@ -140,9 +142,10 @@ void Checkpoint::put_into(ChainProblem& problem) {
   }
 }
 
-CheckpointWriter::CheckpointWriter(std::filesystem::path path, double interval, bool needs_previous)
-    : path_(std::move(path)),
-      interval_(interval),
+CheckpointWriter::CheckpointWriter(const TrainingContext& context, bool needs_previous)
+    : path_(context.checkpoint),
+      interval_(context.checkpoint_interval),
+      also_save_(context.also_save),
       needs_previous_(needs_previous),
       last_(std::chrono::steady_clock::now()) {}
 
@@ -193,6 +196,7 @@ void CheckpointWriter::write(const Checkpoint& checkpoint, const ChainProblem& p
     archive.add("best_finished.validation_trace", best_finished->validation_trace);
   }
   archive.set("checkpoint", header.dump());
+  if (also_save_) also_save_(archive);
   archive.write(path_, Overwrite::allow);
   last_ = std::chrono::steady_clock::now();
 }

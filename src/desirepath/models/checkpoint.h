@@ -24,6 +24,10 @@ struct RestartOutcome {
   std::set<std::string> warnings;
 };
 
+/// Numbers go into arrays, where they keep every bit; the rest is returned for a header.
+nlohmann::json save_result(ArchiveWriter& archive, const std::string& name, const RestartResult& result);
+RestartResult load_result(const ArchiveReader& archive, const nlohmann::json& header, const std::string& name);
+
 /// The fit a checkpoint belongs to.
 struct CheckpointOwner {
   std::string options;      // digest
@@ -56,8 +60,8 @@ struct Checkpoint {
 /// Keeps what is needed at hand and writes it when its time has come.
 class CheckpointWriter {
  public:
-  /// Inactive where the path is empty.
-  CheckpointWriter(std::filesystem::path path, double interval, bool needs_previous);
+  /// Inactive where the context names no file.
+  CheckpointWriter(const TrainingContext& context, bool needs_previous);
   bool is_active() const { return !path_.empty(); }
   /// After an M step: the point a run would be taken up at.
   void remember(const ChainProblem& problem);
@@ -69,6 +73,7 @@ class CheckpointWriter {
  private:
   std::filesystem::path path_;
   double interval_;
+  std::function<void(ArchiveWriter&)> also_save_;
   bool needs_previous_;
   std::chrono::steady_clock::time_point last_;
   std::optional<ChainResponsibilities> remembered_;

@@ -157,6 +157,11 @@ RowMatrix HiddenChain::course_probabilities(Id period) const {
   throw InputError("no such period");
 }
 
+std::vector<CourseLink> HiddenChain::links() const {
+  // Of a chain of several steps each has its own; only those of one step are the model's.
+  return layout_.step_count() == 1 ? parameters_.emissions.front()->links() : std::vector<CourseLink>();
+}
+
 std::int64_t HiddenChain::parameter_count() const {
   std::int64_t count = 0;
   for (const auto& emission : parameters_.emissions)
@@ -185,8 +190,9 @@ void HiddenChain::save(ArchiveWriter& archive) const {
 }
 
 std::unique_ptr<HiddenChain> HiddenChain::load(const ArchiveReader& archive, std::span<const EmissionFamily> families,
-                                               const std::string& default_emission) {
+                                               const std::string& default_emission, bool has_kinds) {
   ChainIdentity identity;
+  identity.has_kinds = has_kinds;
   identity.model = archive.metadata("model");
   identity.emission = archive.metadata("emission");
   identity.plain = identity.emission == default_emission;

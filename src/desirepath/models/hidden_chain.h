@@ -16,15 +16,16 @@ struct ChainIdentity {
   bool plain = true;     // the emission is the model's own: the name need not say it
   TimeStructure structure = TimeStructure::one_step;
   Schema schema;
+  bool has_kinds = true;  // states stand for kinds of students; not so the members of a committee
 };
 
 class HiddenChain : public Model, public HiddenStates {
  public:
   /// The parameters must fit the identity.
   HiddenChain(ChainIdentity identity, ChainParameters parameters);
-  /// `default_emission`: of the catalog's entry that reads the file.
+  /// `default_emission`, `has_kinds`: of the catalog's entry that reads the file.
   static std::unique_ptr<HiddenChain> load(const ArchiveReader& archive, std::span<const EmissionFamily> families,
-                                           const std::string& default_emission);
+                                           const std::string& default_emission, bool has_kinds = true);
 
   const ChainIdentity& identity() const { return identity_; }
   const ChainParameters& parameters() const { return parameters_; }
@@ -43,7 +44,8 @@ class HiddenChain : public Model, public HiddenStates {
                          Conditioning conditioning = Conditioning::linear) const override;
   std::string likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
                               Precision precision) const override;
-  const HiddenStates* hidden_states() const override { return this; }
+  const HiddenStates* hidden_states() const override { return identity_.has_kinds ? this : nullptr; }
+  std::vector<CourseLink> links() const override;
   std::int64_t parameter_count() const override;
   void save(ArchiveWriter& archive) const override;
 

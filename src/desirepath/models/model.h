@@ -71,6 +71,8 @@ class Model {
   virtual std::string likelihood_note(const EvidenceBatch&, LikelihoodKind, const Compute&, Precision) const {
     return {};
   }
+  /// Courses the model ties to each other, strongest first; empty where it knows no such ties.
+  virtual std::vector<CourseLink> links() const { return {}; }
   /// The hidden states, or null for a model without them.
   virtual const HiddenStates* hidden_states() const { return nullptr; }
   virtual std::int64_t parameter_count() const = 0;

@@ -58,6 +58,8 @@ nlohmann::ordered_json FitResult::to_json() const {
   json["model"] = model_name;
   if (!emission.empty()) json["emission"] = emission;
   if (states > 0) json["states"] = states;
+  if (trees > 0) json["trees"] = trees;
+  if (tree_states > 0) json["tree_states"] = tree_states;
   json["students"] = students;
   json["student_weight"] = student_weight;
   json["courses"] = model->schema().course_count();
@@ -75,6 +77,7 @@ nlohmann::ordered_json FitResult::to_json() const {
   }
   if (refinement) json["refinement"] = refinement->to_json();
   json["converged"] = converged;
+  json["stopped_by"] = stopped_by;
   json["iterations"] = iterations;
   json["seconds"] = seconds;
   json["restarts"] = nlohmann::ordered_json::array();
@@ -106,6 +109,7 @@ std::string FitEstimate::text() const {
 void FitResult::print(std::ostream& out) const {
   out << model->name();
   if (states > 0) out << " with " << counted(states, "state", "states");
+  if (trees > 0) out << ", " << counted(trees, "tree", "trees") << " of " << tree_states << " hidden values a course";
   out << ", " << counted(model->parameter_count(), "parameter", "parameters") << ", "
       << counted(students, "student", "students") << '\n'
       << "log-likelihood (" << name_of(kind) << ") " << fixed(log_likelihood, 2) << ", "

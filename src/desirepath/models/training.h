@@ -49,6 +49,7 @@ struct TrainingContext {
   std::filesystem::path checkpoint = {};  // empty: none
   double checkpoint_interval = 30;        // seconds
   bool resume = false;
+  std::function<void(ArchiveWriter&)> also_save = {};  // into every checkpoint: what a larger training is made of
 
   /// What of this decides the result, added to the record of the options.
   void describe(nlohmann::ordered_json& record) const;
@@ -90,6 +91,7 @@ struct FitResult {
   std::unique_ptr<Model> model;
   std::string model_name, emission;  // of the catalog; no emission: empty
   Id states = 0;                     // 0: the model has none
+  Id trees = 0, tree_states = 0;     // of a committee of hidden trees
   LikelihoodKind kind = LikelihoodKind::mass;
   std::int64_t students = 0;
   double student_weight = 0;
@@ -98,6 +100,7 @@ struct FitResult {
   double state_entropy = 0;
   std::vector<double> trace, objective_trace, validation_trace;
   bool converged = false;
+  std::string stopped_by;  // tolerance, validation or iterations
   int iterations = 0;
   int best_iteration = 0;
   std::vector<RestartResult> restarts;

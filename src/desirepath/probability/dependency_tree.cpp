@@ -64,6 +64,42 @@ DependencyTree maximum_spanning_tree(Id bit_count, std::span<const Id> bits,
   return DependencyTree(std::move(parent));
 }
 
+DependencyTree rooted_at_centre(const DependencyTree& tree) {
+  const auto count = static_cast<std::size_t>(tree.bit_count());
+  std::vector<std::vector<Id>> neighbours(count);
+  for (Id bit = 0; bit < tree.bit_count(); ++bit) {
+    if (tree.parent(bit) < 0) continue;
+    neighbours[static_cast<std::size_t>(bit)].push_back(tree.parent(bit));
+    neighbours[static_cast<std::size_t>(tree.parent(bit))].push_back(bit);
+  }
+  // Leaves are taken off, round after round; the last one or two left are the centre.
+  std::vector<std::size_t> degree(count);
+  std::vector<Id> taken_off;
+  for (std::size_t bit = 0; bit < count; ++bit) {
+    degree[bit] = neighbours[bit].size();
+    if (degree[bit] <= 1) taken_off.push_back(static_cast<Id>(bit));
+  }
+  std::size_t round = 0;  // where the present round begins in taken_off
+  while (count - round > 2) {
+    const std::size_t end = taken_off.size();
+    for (; round < end; ++round) {
+      for (const Id other : neighbours[static_cast<std::size_t>(taken_off[round])]) {
+        if (--degree[static_cast<std::size_t>(other)] == 1) taken_off.push_back(other);
+      }
+    }
+  }
+  const Id root = *std::min_element(taken_off.begin() + static_cast<std::ptrdiff_t>(round), taken_off.end());
+  std::vector<Id> parent(count, -1), order = {root};
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (const Id other : neighbours[static_cast<std::size_t>(order[i])]) {
+      if (other == parent[static_cast<std::size_t>(order[i])]) continue;
+      parent[static_cast<std::size_t>(other)] = order[i];
+      order.push_back(other);
+    }
+  }
+  return DependencyTree(std::move(parent));
+}
+
 double mutual_information(double p11, double p10, double p01, double p00) {
   const double a = p11 + p10, b = p11 + p01;
   return x_log_x(p11) + x_log_x(p10) + x_log_x(p01) + x_log_x(p00) - x_log_x(a) - x_log_x(1 - a) - x_log_x(b) -

@@ -45,6 +45,10 @@ class DependencyTree {
 DependencyTree maximum_spanning_tree(Id bit_count, std::span<const Id> bits,
                                      const std::function<double(Id, Id)>& weight);
 
+/// The same tree, rooted where its greatest depth is least; ties go to the lowest number. The tree must be in one
+/// piece.
+DependencyTree rooted_at_centre(const DependencyTree& tree);
+
 /// Mutual information (nats) of two bits from the probabilities of the four cells.
 double mutual_information(double p11, double p10, double p01, double p00);
 

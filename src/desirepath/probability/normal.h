@@ -1,5 +1,5 @@
 // The standard normal distribution in log space, one value or arrays of them, to full double precision on the whole
-// line: log Phi is the innermost operation of every thresholded Gaussian (the paper's section 3.1.2).
+// line: log Phi is the innermost operation of every thresholded Gaussian (the paper's section 2.1.2).
 #pragma once
 
 #include <span>

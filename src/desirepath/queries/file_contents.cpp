@@ -37,6 +37,13 @@ nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
     json["courses"] = stored.model->schema().course_count();
     json["periods"] = stored.model->schema().periods();
     json["parameters"] = stored.model->parameter_count();
+    const std::vector<CourseLink> links = stored.model->links();
+    for (std::size_t i = 0; i < std::min<std::size_t>(10, links.size()); ++i) {
+      const Schema& schema = stored.model->schema();
+      json["strongest_links"].push_back({{"course", schema.course(links[i].first).name},
+                                         {"linked_to", schema.course(links[i].second).name},
+                                         {"information", links[i].information}});
+    }
     const auto kinds = stored.model->likelihood_kinds();
     json["likelihood_kinds"] = nlohmann::ordered_json::array();
     for (const LikelihoodKind kind : kinds)

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline queries {
@@ -199,6 +200,45 @@ class StudentStatesAnswer : public Answer {
   RowMatrix posterior_;
 };
 
+/// What can be said of a model that ties courses to each other and has no states.
+class LinksAnswer : public Answer {
+ public:
+  explicit LinksAnswer(const Model& model) : schema_(model.schema()), model_(model.name()), links_(model.links()) {}
+
+  /// A graph: nodes and edges.
+  nlohmann::ordered_json to_json() const override {
+    nlohmann::ordered_json json;
+    json["model"] = model_;
+    json["nodes"] = nlohmann::ordered_json::array();
+    for (const Course& course : schema_.courses())
+      json["nodes"].push_back({{"course", course.name}, {"label", course.label}, {"subject", course.subject}});
+    json["links"] = table().to_json();
+    return json;
+  }
+  Table table() const override {
+    Table rows({{"course"}, {"linked to"}, {"information", 4}, {"share of trees", 2}});
+    for (const CourseLink& link : links_)
+      rows.add_row({schema_.course(link.first).name, schema_.course(link.second).name, link.information, link.share});
+    return rows;
+  }
+  void print(std::ostream& out) const override {
+    constexpr std::size_t shown = 20;
+    out << model_ << " has no hidden states: it ties courses to each other. The strongest of "
+        << with_separators(std::ssize(links_))
+        << " ties, by what the timing of one course says of the other's (nats):\n";
+    Table rows({{"course"}, {"linked to"}, {"information", 3}, {"share of trees", 2}});
+    for (std::size_t i = 0; i < std::min(shown, links_.size()); ++i)
+      rows.add_row(table().rows()[i]);
+    rows.print_text(out, "  ");
+    if (links_.size() > shown) out << setting_name("csv") << " lists all\n";
+  }
+
+ private:
+  const Schema& schema_;
+  std::string model_;
+  std::vector<CourseLink> links_;
+};
+
 }  // namespace
 
 Query states_query() {
@@ -209,6 +249,8 @@ Query states_query() {
           "with --csv: student,period,state,probability",
           declaration_of<StatesSettings>(),
           [](const QueryInput& input) -> std::unique_ptr<Answer> {
+            if (input.model().hidden_states() == nullptr && !input.model().links().empty())
+              return std::make_unique<LinksAnswer>(input.model());
             if (input.students_wanted)
               return std::make_unique<StudentStatesAnswer>(input.model(), *input.cohort, input.compute);
             const auto settings = input.read<StatesSettings>();

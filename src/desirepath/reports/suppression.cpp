@@ -4,12 +4,14 @@
 #include <numeric>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline reports {
 
 void check_min_cell(std::int64_t min_cell) {
-  if (min_cell < 5) throw PrivacyError("--min-cell under 5 is refused: figures would rest on single students");
+  if (min_cell >= 5) return;
+  throw PrivacyError(concat(setting_name("min-cell"), " under 5 is refused: figures would rest on single students"));
 }
 
 SafeSeries merge_small_series(const CohortSummary& summary, std::int64_t min_cell, std::size_t most_groups) {

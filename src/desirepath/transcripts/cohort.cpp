@@ -1,7 +1,6 @@
 #include "desirepath/transcripts/cohort.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -111,7 +110,8 @@ std::string Cohort::fingerprint() const {
   return digest.finish().hex();
 }
 
-void Cohort::fill(ArchiveWriter& archive) const {
+ArchiveWriter Cohort::to_archive() const {
+  ArchiveWriter archive("cohort");
   const std::int64_t periods = schema().period_count();
   archive.set("schema", schema().to_json().dump());
   archive.set("provenance", parts_->provenance);
@@ -131,18 +131,7 @@ void Cohort::fill(ArchiveWriter& archive) const {
     archive.add(concat("attribute.", a, ".codes"), parts_->attributes[a].codes);
   }
   archive.add_texts("attributes", names);
-}
-
-void Cohort::save(const std::filesystem::path& path, Overwrite overwrite) const {
-  ArchiveWriter archive("cohort");
-  fill(archive);
-  archive.write(path, overwrite);
-}
-
-std::vector<std::byte> Cohort::bytes() const {
-  ArchiveWriter archive("cohort");
-  fill(archive);
-  return archive.bytes();
+  return archive;
 }
 
 Cohort Cohort::load(const ArchiveReader& archive) {
@@ -175,12 +164,9 @@ std::vector<double> numeric_attribute(const Cohort& cohort, std::string_view nam
   const Attribute& attribute = cohort.attribute(name);
   std::vector<double> numbers;
   for (const std::string& value : attribute.values) {
-    double number = 0;
-    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size() || !std::isfinite(number)) {
-      throw InputError(concat("attribute '", name, "': a value is not a number"));
-    }
-    numbers.push_back(number);
+    const auto number = number_in<double>(value);
+    if (!number || !std::isfinite(*number)) throw InputError(concat("attribute '", name, "': a value is not a number"));
+    numbers.push_back(*number);
   }
   std::vector<double> result;
   result.reserve(attribute.codes.size());

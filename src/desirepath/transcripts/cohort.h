@@ -77,8 +77,8 @@ class Cohort {
   /// Digest of everything but provenance: equal cohorts, equal fingerprints.
   std::string fingerprint() const;
 
-  void save(const std::filesystem::path& path, Overwrite overwrite) const;
-  std::vector<std::byte> bytes() const;
+  ArchiveWriter to_archive() const;
+  void save(const std::filesystem::path& path, Overwrite overwrite) const { to_archive().write(path, overwrite); }
   static Cohort load(const ArchiveReader& archive);
   static Cohort load(const std::filesystem::path& path) { return load(ArchiveReader::open(path)); }
   const CohortParts& parts() const { return *parts_; }
@@ -88,7 +88,6 @@ class Cohort {
   std::size_t row(std::int64_t student, Id period) const {
     return static_cast<std::size_t>(student * schema().period_count() + period);
   }
-  void fill(ArchiveWriter& archive) const;
 
   std::shared_ptr<const CohortParts> parts_;
   bool has_left_ = false;

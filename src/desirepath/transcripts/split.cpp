@@ -1,14 +1,30 @@
 #include "desirepath/transcripts/split.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
 
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/atomic_file.h"
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline transcripts {
+
+void SplitOptions::declare(SettingVisitor& visit) {
+  const std::string what = concat("share of students; with ", setting_name("by"), ", how many of its last values");
+  visit(Setting("validation", what).at_least(0), shares.validation);
+  visit(Setting("hold-out", what).at_least(0), shares.hold_out);
+  visit(Setting("by",
+                "student attribute, or entry (the academic year of a student's first period), whose last values are "
+                "set aside, in place of shares")
+            .taking("ATTRIBUTE"),
+        by);
+}
 
 Split split_by_share(const Cohort& cohort, const SplitShares& shares, const RandomStream& stream) {
   const bool valid = shares.validation >= 0 && shares.hold_out >= 0 && shares.validation + shares.hold_out < 1;
@@ -91,6 +107,66 @@ Split split_by_attribute(const Cohort& cohort, std::string_view name, std::size_
     (target == 2 ? split.hold_out : target == 1 ? split.validation : split.training).push_back(s);
   }
   return split;
+}
+
+Split split_students(const Cohort& cohort, const SplitOptions& options, const RandomStream& stream) {
+  if (options.by.empty()) return split_by_share(cohort, options.shares, stream);
+  const auto values = [](double given) -> std::size_t {
+    if (given < 1) return 1;
+    if (given == std::floor(given)) return static_cast<std::size_t>(given);
+    throw OptionError(concat("with ", setting_name("by"), ", ", setting_name("validation"), " and ",
+                             setting_name("hold-out"), " are numbers of values"));
+  };
+  return split_by_attribute(cohort, options.by, values(options.shares.validation), values(options.shares.hold_out));
+}
+
+namespace {
+
+constexpr std::array<const char*, 3> part_names = {"training", "validation", "hold-out"};
+
+std::filesystem::path file_of(const std::filesystem::path& folder, const char* part) {
+  return folder / concat(part, ".cohort");
+}
+
+}  // namespace
+
+void check_split_targets(const std::filesystem::path& folder, Overwrite overwrite) {
+  if (!std::filesystem::exists(folder)) return;
+  for (const char* part : part_names)
+    check_target(file_of(folder, part), overwrite);
+}
+
+SplitFiles write_split(const Cohort& cohort, const Split& split, const std::filesystem::path& folder,
+                       Overwrite overwrite) {
+  make_folder(folder);
+  check_split_targets(folder, overwrite);
+  SplitFiles written;
+  for (const auto* students : {&split.training, &split.validation, &split.hold_out}) {
+    const char* part = part_names[written.parts.size()];
+    cohort.select(*students).save(file_of(folder, part), overwrite);
+    written.parts.push_back({part, file_of(folder, part), std::ssize(*students)});
+  }
+  return written;
+}
+
+nlohmann::ordered_json SplitFiles::to_json() const {
+  nlohmann::ordered_json json;
+  for (const Part& part : parts)
+    json[part.name == "hold-out" ? "hold_out" : part.name] = {{"file", part.file.string()},
+                                                              {"students", part.students}};
+  return json;
+}
+
+Table SplitFiles::table() const {
+  Table table({{"part"}, {"file"}, {"students"}});
+  for (const Part& part : parts)
+    table.add_row({part.name, part.file.string(), part.students});
+  return table;
+}
+
+void SplitFiles::print(std::ostream& out) const {
+  for (const Part& part : parts)
+    out << "wrote " << part.file.string() << ": " << counted(part.students, "student", "students") << '\n';
 }
 
 }  // namespace desirepath::inline transcripts

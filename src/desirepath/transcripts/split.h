@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <string>
 #include <vector>
 
+#include "desirepath/core/answer.h"
 #include "desirepath/core/random_stream.h"
+#include "desirepath/core/settings.h"
 #include "desirepath/transcripts/cohort.h"
 
 namespace desirepath::inline transcripts {
@@ -12,6 +16,13 @@ namespace desirepath::inline transcripts {
 struct SplitShares {
   double validation = 0.15;
   double hold_out = 0.15;
+};
+
+struct SplitOptions {
+  SplitShares shares;  // or, with an attribute, how many of its last values; none: one
+  std::string by;      // student attribute, or entry; empty: shares
+
+  void declare(SettingVisitor& visit);
 };
 
 /// Student numbers, ascending.
@@ -28,5 +39,28 @@ Split split_by_share(const Cohort& cohort, const SplitShares& shares, const Rand
 /// without a value train. `entry`, where no attribute has that name, is the academic year a student was first present.
 Split split_by_attribute(const Cohort& cohort, std::string_view attribute, std::size_t validation_values,
                          std::size_t hold_out_values);
+
+Split split_students(const Cohort& cohort, const SplitOptions& options, const RandomStream& stream);
+
+/// The parts as files.
+class SplitFiles : public Answer {
+ public:
+  struct Part {
+    std::string name;
+    std::filesystem::path file;
+    std::int64_t students = 0;
+  };
+  std::vector<Part> parts;
+
+  nlohmann::ordered_json to_json() const override;
+  Table table() const override;
+  void print(std::ostream& out) const override;
+};
+
+/// Throws FileError where write_split would: to be asked before long work.
+void check_split_targets(const std::filesystem::path& folder, Overwrite overwrite);
+/// training.cohort, validation.cohort and hold-out.cohort, in a folder that is made where it is missing.
+SplitFiles write_split(const Cohort& cohort, const Split& split, const std::filesystem::path& folder,
+                       Overwrite overwrite);
 
 }  // namespace desirepath::inline transcripts

@@ -1,0 +1,99 @@
+// When students first took each course, as far as the rows of a step say: never, or in one of its periods; bits after
+// the first are retakes. In a step of one period this is just the bit. docs/models/hidden_tree.md.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "desirepath/emissions/family.h"
+
+namespace desirepath::inline emissions {
+
+/// What is known of one course, a digit a period in base 3, the first period lowest: 0 not taken, 1 taken, 2 unknown.
+using TimingCode = std::int32_t;
+inline constexpr Id most_timing_periods = 18;
+
+/// What is known of one course, with its number.
+struct CourseTiming {
+  Id course = 0;
+  TimingCode code = 0;
+  bool operator==(const CourseTiming&) const = default;
+};
+
+/// e(v), v = 0 .. T: how likely the known bits are when the first enrollment is in period v (0: never), given the
+/// probabilities of a retake in each period.
+void timing_weights(TimingCode code, std::span<const double> retake, std::span<double> weights);
+
+/// Whether a course can be taken again; if not, enrollments after the first are read as none.
+enum class Retakes { learned, never };
+inline std::span<const std::string_view> value_names(Retakes) {
+  static constexpr std::array<std::string_view, 2> names = {"learned", "never"};
+  return names;
+}
+
+/// Which periods a pattern of unknown bits leaves unknown, and the courses that depart from that in single bits.
+class TimingPattern {
+ public:
+  TimingPattern(const UnknownBits& unknown, const StepShape& shape, Retakes retakes);
+  /// What is known of a course of which nothing was taken and that does not depart.
+  TimingCode rest() const { return rest_; }
+  /// Courses whose code is not rest() for a row with these taken bits, ascending. Returns the retakes read as none.
+  Id changes(std::span<const Id> taken, std::vector<CourseTiming>& found) const;
+
+ private:
+  StepShape shape_;
+  Retakes retakes_;
+  TimingCode rest_ = 0;
+  std::vector<CourseTiming> departing_;  // with nothing taken
+};
+
+/// All rows of a step as timings: patterns of whole periods, and the kinds of knowledge that occur.
+class TimingRows {
+ public:
+  TimingRows(const StepRows& rows, const StepShape& shape, Retakes retakes);
+
+  const StepShape& shape() const { return shape_; }
+  /// Rows whose unmentioned courses are known alike.
+  struct Group {
+    TimingCode rest = 0;
+    std::vector<std::int64_t> rows;  // ascending
+  };
+  const std::vector<Group>& groups() const { return groups_; }
+
+  /// The courses a row changes, each by the number of its kind.
+  struct Change {
+    Id course = 0;
+    std::int32_t kind = 0;
+  };
+  std::span<const Change> changes(std::int64_t row) const {
+    const auto begin = static_cast<std::size_t>(change_begin_[static_cast<std::size_t>(row)]);
+    const auto end = static_cast<std::size_t>(change_begin_[static_cast<std::size_t>(row) + 1]);
+    return {changes_.data() + begin, end - begin};
+  }
+  /// (course, code) pairs that occur, at rest or in a row; those of a course stand together, by code.
+  const std::vector<CourseTiming>& kinds() const { return kinds_; }
+  /// Retakes read as none, over the distinct rows.
+  std::int64_t dropped_retakes() const { return dropped_retakes_; }
+  /// By course: the kind it has at rest in a group.
+  std::span<const std::int32_t> rest_kinds(std::size_t group) const {
+    const auto courses = static_cast<std::size_t>(shape_.courses);
+    return {rest_kinds_.data() + group * courses, courses};
+  }
+
+ private:
+  StepShape shape_;
+  std::vector<Group> groups_;
+  std::vector<std::int64_t> change_begin_;
+  std::vector<Change> changes_;
+  std::vector<CourseTiming> kinds_;
+  std::vector<std::int32_t> rest_kinds_;  // groups by courses
+  std::int64_t dropped_retakes_ = 0;
+};
+
+/// Made once and kept with the rows.
+const TimingRows& timings_of(const StepRows& rows, const StepShape& shape, Retakes retakes);
+
+}  // namespace desirepath::inline emissions

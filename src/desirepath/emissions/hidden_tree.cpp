@@ -1,0 +1,239 @@
+#include "desirepath/emissions/hidden_tree.h"
+
+#include <algorithm>
+#include <array>
+
+#include "desirepath/core/text.h"
+#include "desirepath/emissions/hidden_tree_counts.h"
+
+namespace desirepath::inline emissions {
+
+HiddenTreeEmission::HiddenTreeEmission(std::vector<std::shared_ptr<const HiddenTree>> trees, Retakes retakes)
+    : trees_(std::move(trees)), retakes_(retakes) {}
+
+std::unique_ptr<HiddenTreeEmission> HiddenTreeEmission::load(const ArchiveReader& archive, const std::string& prefix) {
+  std::vector<std::shared_ptr<const HiddenTree>> trees;
+  const std::vector<std::uint8_t> never = archive.read<std::uint8_t>(prefix + ".without_retakes", {1});
+  for (std::size_t k = 0; archive.has(concat(prefix, ".tree.", k, ".parents")); ++k) {
+    trees.push_back(
+        std::make_shared<const HiddenTree>(HiddenTreeParameters::load(archive, concat(prefix, ".tree.", k))));
+    const HiddenTree &first = *trees.front(), &last = *trees.back();
+    if (last.course_count() != first.course_count() || last.period_count() != first.period_count())
+      archive.refuse("damaged: hidden trees of other courses or periods");
+  }
+  if (trees.empty()) archive.refuse("damaged: no hidden tree");
+  return std::make_unique<HiddenTreeEmission>(std::move(trees), never[0] != 0 ? Retakes::never : Retakes::learned);
+}
+
+const RestMessages& HiddenTreeEmission::rest(std::size_t state, TimingCode code) const {
+  const std::lock_guard lock(rest_mutex_);
+  std::unique_ptr<RestMessages>& messages = rest_[{state, code}];
+  if (!messages) messages = std::make_unique<RestMessages>(*trees_[state], code);
+  return *messages;
+}
+
+std::span<const LikelihoodKind> HiddenTreeEmission::likelihood_kinds() const {
+  static constexpr std::array kinds = {LikelihoodKind::mass};
+  return kinds;
+}
+
+RowScores HiddenTreeEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Compute& compute) const {
+  const TimingRows& timings = timings_of(rows, shape(), retakes_);
+  RowScores scores{RowMatrix(rows.row_count(), state_count()), {}};
+  for (std::size_t k = 0; k < trees_.size(); ++k)
+    scores.log_likelihood.col(static_cast<Index>(k)) = score_hidden_tree(*trees_[k], timings, compute);
+  return scores;
+}
+
+namespace {
+
+class HiddenTreeGiven : public GivenPattern {
+ public:
+  HiddenTreeGiven(const HiddenTreeEmission& emission, const UnknownBits& unknown)
+      : emission_(emission), unknown_(unknown), pattern_(unknown, emission.shape(), emission.retakes()) {}
+
+  void marginals(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out) const override {
+    RowMatrix posterior;
+    std::vector<double> weights(static_cast<std::size_t>(emission_.shape().periods) + 1);
+    for (std::size_t k = 0; k < emission_.trees().size(); ++k) {
+      const HiddenTree& tree = *emission_.trees()[k];
+      Row row(*this, k, taken);
+      row.pass.posterior(posterior);
+      for (std::size_t i = 0; i < asked.size(); ++i) {
+        double& answer = out(static_cast<Index>(k), static_cast<Index>(i));
+        if (!unknown_.contains(asked[i])) {
+          answer = std::ranges::binary_search(taken, asked[i]) ? 1 : 0;
+          continue;
+        }
+        const Id courses = emission_.shape().courses, c = asked[i] % courses, period = asked[i] / courses;
+        timing_weights(row.code(c), tree.retake(c), weights);
+        // First enrollment here, or before and taken again.
+        double first = 0, before = 0;
+        const double *own = row.own_of(c), *shares = tree.timing(c);
+        for (Index z = 0; z < tree.state_count(); ++z) {
+          const double mass = posterior(c, z) / own[z];
+          for (Id v = 1; v <= period; ++v)
+            before += mass * weights[static_cast<std::size_t>(v)] * shares[v * tree.stride() + z];
+          first += mass * weights[static_cast<std::size_t>(period) + 1] * shares[(period + 1) * tree.stride() + z];
+        }
+        answer = std::min(1.0, first + tree.retake(c)[static_cast<std::size_t>(period)] * before);
+      }
+    }
+  }
+
+  void complete(std::span<const Id> taken, Id state, RandomStream& stream, std::vector<Id>& result) const override {
+    result.assign(taken.begin(), taken.end());
+    const auto k = static_cast<std::size_t>(state);
+    const HiddenTree& tree = *emission_.trees()[k];
+    Row row(*this, k, taken);
+    std::vector<Id> states;
+    row.pass.draw(stream, states);
+    const Id courses = emission_.shape().courses, periods = emission_.shape().periods;
+    std::vector<double> weights(static_cast<std::size_t>(periods) + 1);
+    for (Id c = 0; c < courses; ++c) {
+      timing_weights(row.code(c), tree.retake(c), weights);
+      const double* shares = tree.timing(c) + states[static_cast<std::size_t>(c)];
+      for (Id v = 0; v <= periods; ++v)
+        weights[static_cast<std::size_t>(v)] *= shares[v * tree.stride()];
+      const auto first = static_cast<Id>(stream.categorical(weights));
+      if (first == 0) continue;
+      for (Id t = first - 1; t < periods; ++t) {
+        const Id bit = t * courses + c;
+        if (!unknown_.contains(bit)) continue;
+        if (t + 1 == first || stream.bernoulli(tree.retake(c)[static_cast<std::size_t>(t)])) result.push_back(bit);
+      }
+    }
+    std::ranges::sort(result);
+  }
+
+ private:
+  /// One row on its way through one tree.
+  struct Row {
+    Row(const HiddenTreeGiven& given, std::size_t state, std::span<const Id> taken)
+        : tree(*given.emission_.trees()[state]),
+          rest(given.emission_.rest(state, given.pattern_.rest())),
+          rest_code(given.pattern_.rest()),
+          pass(tree, rest) {
+      given.pattern_.changes(taken, changed);
+      own.resize(std::ssize(changed), tree.stride());
+      std::vector<TreeChange> changes;
+      for (std::size_t i = 0; i < changed.size(); ++i) {
+        tree.own(changed[i], own.row(static_cast<Index>(i)).data());
+        changes.push_back({changed[i].course, own.row(static_cast<Index>(i)).data(), -1});
+      }
+      pass.add_row(changes);
+      std::array<double, 1> log_probability;
+      pass.up(log_probability);
+    }
+    /// Place among the changed courses, or -1.
+    Index place(Id course) const {
+      const auto found = std::ranges::lower_bound(changed, course, {}, &CourseTiming::course);
+      return found != changed.end() && found->course == course ? found - changed.begin() : -1;
+    }
+    TimingCode code(Id course) const {
+      const Index at = place(course);
+      return at >= 0 ? changed[static_cast<std::size_t>(at)].code : rest_code;
+    }
+    const double* own_of(Id course) const {
+      const Index at = place(course);
+      return at >= 0 ? own.row(at).data() : rest.own.row(course).data();
+    }
+
+    const HiddenTree& tree;
+    const RestMessages& rest;
+    TimingCode rest_code;
+    HiddenTreePass pass;
+    std::vector<CourseTiming> changed;
+    RowMatrix own;
+  };
+
+  const HiddenTreeEmission& emission_;
+  const UnknownBits& unknown_;
+  TimingPattern pattern_;
+};
+
+}  // namespace
+
+std::unique_ptr<GivenPattern> HiddenTreeEmission::given(const UnknownBits& unknown) const {
+  return std::make_unique<HiddenTreeGiven>(*this, unknown);
+}
+
+RowMatrix HiddenTreeEmission::bit_probabilities() const {
+  const Id courses = shape().courses;
+  RowMatrix result(bit_count(), state_count());
+  for (Index k = 0; k < state_count(); ++k) {
+    const HiddenTree& tree = *trees_[static_cast<std::size_t>(k)];
+    const RowMatrix shares = tree.timing_shares();
+    for (Id c = 0; c < courses; ++c) {
+      double before = 0;
+      for (Id t = 0; t < shape().periods; ++t) {
+        result(t * courses + c, k) = shares(c, t + 1) + tree.retake(c)[static_cast<std::size_t>(t)] * before;
+        before += shares(c, t + 1);
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<CourseLink> HiddenTreeEmission::links() const {
+  std::map<std::pair<Id, Id>, CourseLink> found;
+  const auto count = static_cast<double>(trees_.size());
+  for (const auto& tree : trees_) {
+    const Vector information = tree->link_information();
+    for (Id c = 0; c < tree->course_count(); ++c) {
+      const Id parent = tree->shape().parent(c);
+      if (parent < 0) continue;
+      const auto ends = std::minmax(c, parent);
+      CourseLink& link = found.try_emplace(ends, CourseLink{ends.first, ends.second, 0, 0}).first->second;
+      link.information += information[c] / count;
+      link.share += 1 / count;
+    }
+  }
+  std::vector<CourseLink> links;
+  for (const auto& [ends, link] : found)
+    links.push_back(link);
+  std::ranges::stable_sort(links, std::ranges::greater(), &CourseLink::information);
+  return links;
+}
+
+std::int64_t HiddenTreeEmission::parameter_count() const {
+  std::int64_t count = 0;
+  for (const auto& tree : trees_) {
+    const std::int64_t h = tree->state_count(), courses = tree->course_count(), periods = tree->period_count();
+    count += (h - 1) + (courses - 1) * h * (h - 1) + courses * h * periods;
+    if (retakes_ == Retakes::learned) count += courses * (periods - 1);
+  }
+  return count;
+}
+
+std::unique_ptr<Emission> HiddenTreeEmission::reordered(std::span<const Id> order) const {
+  std::vector<std::shared_ptr<const HiddenTree>> trees;
+  for (const Id state : order)
+    trees.push_back(trees_[static_cast<std::size_t>(state)]);
+  return std::make_unique<HiddenTreeEmission>(std::move(trees), retakes_);
+}
+
+void HiddenTreeEmission::save(ArchiveWriter& archive, const std::string& prefix) const {
+  archive.add(prefix + ".without_retakes",
+              std::vector<std::uint8_t>{retakes_ == Retakes::never ? std::uint8_t{1} : std::uint8_t{0}});
+  for (std::size_t k = 0; k < trees_.size(); ++k)
+    trees_[k]->parameters().save(archive, concat(prefix, ".tree.", k));
+}
+
+std::int64_t HiddenTreeEmission::byte_count() const {
+  std::int64_t count = 0;
+  for (const auto& tree : trees_)
+    count += 8 * (tree->parameters().transition.size() + tree->parameters().timing.size());
+  return count;
+}
+
+EmissionFamily hidden_tree_family() {
+  return {std::string(HiddenTreeEmission::family_name),
+          "when courses are first taken, along a tree of hidden variables", declaration_of<HiddenTreeOptions>(),
+          [](const SettingValues& values, const StepShape& shape) {
+            return std::make_unique<HiddenTreeLearner>(settings_from<HiddenTreeOptions>(values), shape);
+          },
+          HiddenTreeEmission::load};
+}
+
+}  // namespace desirepath::inline emissions

@@ -1,0 +1,189 @@
+// EM on hidden trees: expected counts, and the M step towards fixed centres, which keeps the objective from falling.
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+#include "desirepath/emissions/hidden_tree.h"
+#include "desirepath/emissions/hidden_tree_counts.h"
+#include "desirepath/emissions/hidden_tree_start.h"
+
+namespace desirepath::inline emissions {
+
+namespace {
+
+const HiddenTreeEmission& as_hidden_tree(const Emission& emission) {
+  return dynamic_cast<const HiddenTreeEmission&>(emission);
+}
+
+/// The priors that depend on the number of students.
+struct PriorSizes {
+  double link, timing;
+  PriorSizes(const HiddenTreeOptions& options, const StepRows& rows) {
+    double students = 0;
+    for (const double weight : rows.weights())
+      students += weight;
+    link = options.link_prior_for(students);
+    timing = options.timing_prior_for(students);
+  }
+};
+
+/// The M step: shape and centres stay.
+HiddenTreeParameters improve(const HiddenTreeParameters& before, const HiddenTreeCounts& counts,
+                             const HiddenTreeOptions& options, const PriorSizes& prior) {
+  const Index states = before.states(), courses = before.courses();
+  const double links = prior.link * static_cast<double>(states);
+  HiddenTreeParameters next = before;
+  const Eigen::RowVectorXd towards = links * before.centres.states.transpose();
+  next.initial = (counts.root + towards.transpose()) / (counts.root.sum() + links);
+  for (Index r = 0; r < next.transition.rows(); ++r) {
+    if (before.parents[static_cast<std::size_t>(r / states)] < 0) continue;
+    next.transition.row(r) = (counts.pairs.row(r) + towards) / (counts.pairs.row(r).sum() + links);
+  }
+  for (Index r = 0; r < next.timing.rows(); ++r)
+    next.timing.row(r) = (counts.timing.row(r) + prior.timing * before.centres.timing.row(r / states)) /
+                         (counts.timing.row(r).sum() + prior.timing);
+  if (options.retakes == Retakes::never) return next;
+  for (Index c = 0; c < courses; ++c) {
+    for (Id t = 1; t < before.periods(); ++t)
+      next.retake(c, t) = (counts.retaken(c, t) + options.retake_prior * before.centres.retake[t]) /
+                          (counts.risk(c, t) + options.retake_prior);
+  }
+  return next;
+}
+
+std::span<const double> column_of(const Matrix& weights, Index state) {
+  return {weights.col(state).data(), static_cast<std::size_t>(weights.rows())};
+}
+
+}  // namespace
+
+HiddenTreeLearner::HiddenTreeLearner(const HiddenTreeOptions& options, const StepShape& shape)
+    : options_(options), shape_(shape) {
+  if (shape.periods > most_timing_periods)
+    throw OptionError(concat(setting_name("emission"), " hidden-tree: at most ", most_timing_periods,
+                             " periods in a step; ", setting_name("keep-periods"), " or a chain of periods cut them"));
+}
+
+std::unique_ptr<Emission> HiddenTreeLearner::start(const StepRows& rows, const RowMatrix& responsibilities,
+                                                   const RandomStream& stream, const Compute& compute) const {
+  const Matrix weights = responsibilities;  // each state's weights side by side
+  std::vector<std::shared_ptr<const HiddenTree>> trees;
+  for (Index k = 0; k < weights.cols(); ++k)
+    trees.push_back(std::make_shared<const HiddenTree>(start_hidden_tree(
+        rows, timings(rows), column_of(weights, k), options_, stream.child(static_cast<std::uint64_t>(k)), compute)));
+  return std::make_unique<HiddenTreeEmission>(std::move(trees), options_.retakes);
+}
+
+std::unique_ptr<Emission> HiddenTreeLearner::maximize(const StepRows& rows, const RowMatrix& responsibilities,
+                                                      const Emission* previous, const Compute& compute) const {
+  const Matrix weights = responsibilities;
+  const PriorSizes prior(options_, rows);
+  std::vector<std::shared_ptr<const HiddenTree>> trees;
+  for (const auto& tree : as_hidden_tree(*previous).trees()) {
+    const HiddenTreeCounts counts =
+        count_hidden_tree(*tree, timings(rows), column_of(weights, std::ssize(trees)), compute);
+    trees.push_back(std::make_shared<const HiddenTree>(improve(tree->parameters(), counts, options_, prior)));
+  }
+  return std::make_unique<HiddenTreeEmission>(std::move(trees), options_.retakes);
+}
+
+double HiddenTreeLearner::log_prior(const StepRows& rows, const Emission& emission) const {
+  const PriorSizes prior(options_, rows);
+  double total = 0;
+  for (const auto& tree : as_hidden_tree(emission).trees()) {
+    const HiddenTreeParameters& p = tree->parameters();
+    const Index states = p.states();
+    const Vector& q = p.centres.states;
+    double links = q.dot(p.initial.array().log().matrix()), timings = 0, retakes = 0;
+    for (Index r = 0; r < p.transition.rows(); ++r) {
+      if (p.parents[static_cast<std::size_t>(r / states)] >= 0)
+        links += p.transition.row(r).array().log().matrix().dot(q);
+      timings += p.timing.row(r).array().log().matrix().dot(p.centres.timing.row(r / states));
+    }
+    for (Index c = 0; c < p.courses() && options_.retakes == Retakes::learned; ++c) {
+      for (Id t = 1; t < p.periods(); ++t)
+        retakes +=
+            p.centres.retake[t] * std::log(p.retake(c, t)) + (1 - p.centres.retake[t]) * std::log1p(-p.retake(c, t));
+    }
+    total +=
+        prior.link * static_cast<double>(states) * links + prior.timing * timings + options_.retake_prior * retakes;
+  }
+  return total;
+}
+
+namespace {
+
+class HiddenTreeLeftOut : public LeftOut {
+ public:
+  HiddenTreeLeftOut(const TimingRows& timings, const RowMatrix& responsibilities, const HiddenTreeEmission& emission,
+                    const HiddenTreeOptions& options, const PriorSizes& prior, const Compute& compute)
+      : timings_(timings), emission_(emission), options_(options), prior_(prior), group_of_(responsibilities.rows()) {
+    const Matrix weights = responsibilities;
+    for (std::size_t k = 0; k < emission.trees().size(); ++k)
+      counts_.push_back(
+          count_hidden_tree(*emission.trees()[k], timings, column_of(weights, static_cast<Index>(k)), compute));
+    for (std::size_t g = 0; g < timings.groups().size(); ++g) {
+      for (const std::int64_t row : timings.groups()[g].rows)
+        group_of_[static_cast<std::size_t>(row)] = g;
+    }
+  }
+
+  void score(std::span<const std::int32_t> rows, const RowMatrix& weights, RowMatrix& out) const override {
+    out.resize(std::ssize(rows), std::ssize(counts_));
+    for (std::size_t k = 0; k < counts_.size(); ++k) {
+      const HiddenTree& tree = *emission_.trees()[k];
+      HiddenTreeCounts without = counts_[k];
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        HiddenTreeCounts own = count_one_row(tree, timings_, group_of_[static_cast<std::size_t>(rows[r])], rows[r]);
+        own *= weights(static_cast<Index>(r), static_cast<Index>(k));
+        without -= own;
+      }
+      const HiddenTree next(improve(tree.parameters(), without, options_, prior_));
+      for (std::size_t r = 0; r < rows.size(); ++r)
+        out(static_cast<Index>(r), static_cast<Index>(k)) =
+            score_one_row(next, timings_, group_of_[static_cast<std::size_t>(rows[r])], rows[r]);
+    }
+  }
+
+ private:
+  const TimingRows& timings_;
+  const HiddenTreeEmission& emission_;
+  HiddenTreeOptions options_;
+  PriorSizes prior_;
+  std::vector<std::size_t> group_of_;
+  std::vector<HiddenTreeCounts> counts_;
+};
+
+}  // namespace
+
+std::unique_ptr<LeftOut> HiddenTreeLearner::leave_out(const StepRows& rows, const RowMatrix& responsibilities,
+                                                      const Emission& emission, const Compute& compute) const {
+  return std::make_unique<HiddenTreeLeftOut>(timings(rows), responsibilities, as_hidden_tree(emission), options_,
+                                             PriorSizes(options_, rows), compute);
+}
+
+double HiddenTreeLearner::memory_estimate(Id, Id states, int) const {
+  const double h = options_.states_for(infinity), links = 8.0 * shape_.courses * h * std::ceil(h / 8) * 8;
+  // The tree both ways round, old and new; sums side by side; a little for messages.
+  return (states * 6 + std::clamp(256.0 * 1024 * 1024 / links, 2.0, 16.0) + 3) * links;
+}
+
+double HiddenTreeLearner::work_estimate(const StepRows& rows, Id states) const {
+  // A course taken changes itself and an ancestor or so of its own; four products of a table each.
+  const double changed = 2.0 * static_cast<double>(rows.all_taken().one_count());
+  const double h = options_.states_for(static_cast<double>(rows.row_count()));
+  return states * changed * (2 * h * h + 60 * h);
+}
+
+std::vector<EmissionNote> HiddenTreeLearner::notes(const StepRows& rows, const RowMatrix&, const Emission&) const {
+  const std::int64_t dropped = timings(rows).dropped_retakes();
+  if (dropped == 0) return {};
+  return {{-1, -1,
+           concat(counted(dropped, "enrollment", "enrollments"), " in a course already taken not read (",
+                  setting_name("retakes"), " never; equal students counted once)")}};
+}
+
+}  // namespace desirepath::inline emissions

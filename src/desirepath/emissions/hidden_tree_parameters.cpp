@@ -1,0 +1,152 @@
+#include "desirepath/emissions/hidden_tree_parameters.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+
+namespace desirepath::inline emissions {
+
+namespace {
+
+constexpr Index padding = 8;  // doubles: the widest pack
+
+bool is_positive_distribution(const auto& row) {
+  return (row.array() > 0).all() && std::abs(row.sum() - 1) < 1e-6;
+}
+
+bool rows_are_positive_distributions(const RowMatrix& matrix) {
+  for (Index r = 0; r < matrix.rows(); ++r) {
+    if (!is_positive_distribution(matrix.row(r))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string HiddenTreeParameters::fault() const {
+  const Index count = courses(), h = states(), values = periods() + 1;
+  if (count < 1 || h < 1 || periods() < 1 || periods() > most_timing_periods) return "an empty hidden tree";
+  if (transition.rows() != count * h || transition.cols() != h || timing.rows() != count * h ||
+      timing.cols() != values || retake.rows() != count || centres.states.size() != h ||
+      centres.timing.rows() != count || centres.timing.cols() != values || centres.retake.size() != periods())
+    return "a hidden tree's tables do not fit its courses and states";
+  try {
+    const DependencyTree shape(parents);
+    if (shape.edge_count() != count - 1) return "a hidden tree in several pieces";
+    for (Id c = 0; c < courses(); ++c) {
+      if (shape.parent(c) >= 0 && !rows_are_positive_distributions(transition.middleRows(c * h, h)))
+        return "a hidden tree's transitions are no distributions";
+    }
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  if (!is_positive_distribution(initial) || !rows_are_positive_distributions(timing) ||
+      !is_positive_distribution(centres.states) || !rows_are_positive_distributions(centres.timing))
+    return "a hidden tree's probabilities do not sum to one";
+  const auto is_share = [](const auto& values_of) {
+    return ((values_of.array() >= 0) && (values_of.array() < 1)).all();
+  };
+  if (!is_share(retake) || !is_share(centres.retake)) return "a retake's probability outside 0 .. 1";
+  return {};
+}
+
+void HiddenTreeParameters::save(ArchiveWriter& archive, const std::string& prefix) const {
+  archive.add(prefix + ".parents", parents);
+  archive.add(prefix + ".initial", initial);
+  archive.add(prefix + ".transition", transition);
+  archive.add(prefix + ".timing", timing);
+  archive.add(prefix + ".retake", retake);
+  archive.add(prefix + ".centre_states", centres.states);
+  archive.add(prefix + ".centre_timing", centres.timing);
+  archive.add(prefix + ".centre_retake", centres.retake);
+}
+
+HiddenTreeParameters HiddenTreeParameters::load(const ArchiveReader& archive, const std::string& prefix) {
+  const auto vector = [&](const std::string& name) -> Vector {
+    const std::vector<double> values = archive.read<double>(prefix + name);
+    return Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size()));
+  };
+  HiddenTreeParameters loaded;
+  loaded.parents = archive.read<std::int32_t>(prefix + ".parents");
+  loaded.initial = vector(".initial");
+  loaded.transition = archive.read_matrix(prefix + ".transition");
+  loaded.timing = archive.read_matrix(prefix + ".timing");
+  loaded.retake = archive.read_matrix(prefix + ".retake");
+  loaded.centres = {vector(".centre_states"), archive.read_matrix(prefix + ".centre_timing"), vector(".centre_retake")};
+  const std::string fault = loaded.fault();
+  if (!fault.empty()) archive.refuse("damaged: " + fault);
+  return loaded;
+}
+
+HiddenTree::HiddenTree(HiddenTreeParameters parameters)
+    : parameters_(std::move(parameters)), shape_(parameters_.parents) {
+  const Index h = state_count(), courses = course_count(), values = period_count() + 1;
+  stride_ = (h + padding - 1) / padding * padding;
+  initial_ = Vector::Zero(stride_);
+  initial_.head(h) = parameters_.initial;
+  down_ = RowMatrix::Zero(courses * h, stride_);
+  down_.leftCols(h) = parameters_.transition;
+  up_ = RowMatrix::Zero(courses * h, stride_);
+  timing_ = RowMatrix::Zero(courses * values, stride_);
+  for (Index c = 0; c < courses; ++c) {
+    up_.middleRows(c * h, h).leftCols(h) = parameters_.transition.middleRows(c * h, h).transpose();
+    timing_.middleRows(c * values, values).leftCols(h) = parameters_.timing.middleRows(c * h, h).transpose();
+  }
+}
+
+void HiddenTree::own(const CourseTiming& known, double* out) const {
+  double weights[most_timing_periods + 1];
+  const auto values = static_cast<std::size_t>(period_count()) + 1;
+  timing_weights(known.code, retake(known.course), {weights, values});
+  const double* shares = timing(known.course);
+  std::fill(out, out + stride_, 0.0);
+  for (std::size_t v = 0; v < values; ++v) {
+    if (weights[v] == 0) continue;
+    for (Index z = 0; z < state_count(); ++z)
+      out[z] += weights[v] * shares[static_cast<Index>(v) * stride_ + z];
+  }
+}
+
+RowMatrix HiddenTree::state_shares() const {
+  const Index h = state_count();
+  RowMatrix states(course_count(), h);
+  for (const Id c : shape_.order()) {
+    const Id parent = shape_.parent(c);
+    if (parent < 0)
+      states.row(c) = parameters_.initial.transpose();
+    else
+      states.row(c) = states.row(parent) * parameters_.transition.middleRows(c * h, h);
+  }
+  return states;
+}
+
+RowMatrix HiddenTree::timing_shares() const {
+  const Index h = state_count();
+  const RowMatrix states = state_shares();
+  RowMatrix shares(course_count(), period_count() + 1);
+  for (Id c = 0; c < course_count(); ++c)
+    shares.row(c) = states.row(c) * parameters_.timing.middleRows(c * h, h);
+  return shares;
+}
+
+Vector HiddenTree::link_information() const {
+  const Index h = state_count();
+  const RowMatrix states = state_shares(), shares = timing_shares();
+  Vector information = Vector::Zero(course_count());
+  for (Id c = 0; c < course_count(); ++c) {
+    const Id parent = shape_.parent(c);
+    if (parent < 0) continue;
+    const RowMatrix pairs = states.row(parent).transpose().asDiagonal() * parameters_.transition.middleRows(c * h, h);
+    const RowMatrix together =
+        parameters_.timing.middleRows(parent * h, h).transpose() * pairs * parameters_.timing.middleRows(c * h, h);
+    for (Index u = 0; u < together.rows(); ++u) {
+      for (Index v = 0; v < together.cols(); ++v)
+        information[c] += together(u, v) * std::log(together(u, v) / (shares(parent, u) * shares(c, v)));
+    }
+  }
+  return information.cwiseMax(0);
+}
+
+}  // namespace desirepath::inline emissions

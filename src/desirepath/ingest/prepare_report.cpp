@@ -1,0 +1,203 @@
+#include "desirepath/ingest/prepare_report.h"
+
+#include <algorithm>
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+#include "desirepath/ingest/row_rules.h"
+
+namespace desirepath::inline ingest {
+
+namespace {
+
+constexpr auto rule_count = static_cast<std::size_t>(Fate::kept);
+
+/// Of each fate but the last, what its rule is called.
+std::array<std::string, rule_count> names_of_rules(const TableOptions& options, int last_period) {
+  return {concat("not selected by ", setting_name("where")),
+          "summer term",
+          "withdrawn",
+          "not passed",
+          concat("later than period ", last_period),
+          "the same course again in the same period",
+          concat("repeat (the ", name_of_value(options.repeats), " period counts)"),
+          options.part_time == PartTimeRule::drop_periods ? "part-time period" : "part-time student",
+          concat("student present in under ", options.min_periods, " periods"),
+          concat("course with under ", options.least_takers(), " takers")};
+}
+
+std::int64_t outlasting(const std::vector<Fate>& last_fates, Fate fate) {
+  return std::ranges::count_if(last_fates, [&](Fate last) { return last > fate; });
+}
+
+std::string size_of(const Cohort& cohort) {
+  return concat(counted(cohort.student_count(), "student", "students"), ", ",
+                counted(cohort.schema().course_count(), "course", "courses"), ", ",
+                counted(cohort.schema().period_count(), "period", "periods"));
+}
+
+std::string first_place_of(const std::string& reason, const PrepareReport& report) {
+  const auto first = std::ranges::find(report.rejects.kept(), reason, &Reject::reason);
+  if (first == report.rejects.kept().end()) return "";
+  return concat(report.sources.size() > 1 ? report.sources[first->source].file + ", " : "", "record ",
+                with_separators(first->record), first->column.empty() ? "" : ", column ", first->column);
+}
+
+}  // namespace
+
+PrepareReport PrepareReport::of_reading(RowCollection& collection, const TableOptions& options) {
+  PrepareReport report;
+  report.sources = std::move(collection.sources);
+  report.rejects = std::move(collection.rejects);
+  for (const SourceSummary& source : report.sources)
+    report.rows_in += source.rows;
+  if (options.periods == PeriodRule::automatic && collection.periods != PeriodRule::as_given) {
+    report.notes.push_back(concat("no period column: periods are years since entry, counted from the terms (",
+                                  setting_name("periods"), ")"));
+  }
+  if (collection.withdrawals > 0 && options.withdrawn == RowRule::keep) {
+    report.notes.push_back(concat(counted(collection.withdrawals, "row has", "rows have"),
+                                  " a withdrawal grade: taken all the same (", setting_name("withdrawn"),
+                                  " drop leaves such rows out)"));
+  }
+  for (const AttributeColumn& column : collection.attributes) {
+    if (!column.dropped) continue;
+    report.notes.push_back(concat("column '", column.name, "' changes within students and has over ",
+                                  with_separators(AttributeColumn::most_varying_values),
+                                  " values: not kept as an attribute"));
+  }
+  return report;
+}
+
+void PrepareReport::count_fates(const RowCollection& collection, const SiftedRows& sifted,
+                                const TableOptions& options) {
+  std::array<std::int64_t, rule_count + 1> rows{};
+  std::vector<Fate> courses(collection.courses.size(), Fate::where);  // the best fate of its rows
+  for (const Row& row : sifted.rows) {
+    ++rows[static_cast<std::size_t>(row.fate)];
+    if (row.course != StringInterner::none) courses[row.course] = std::max(courses[row.course], row.fate);
+  }
+  rows[static_cast<std::size_t>(Fate::where)] = collection.not_selected;
+  rows_kept = rows.back();
+  const auto names = names_of_rules(options, sifted.last_period);
+  std::int64_t left = rows_in - rows_rejected();
+  stages.push_back({"rows read", 0, left, std::ssize(sifted.students), std::ssize(courses)});
+  for (std::size_t f = 0; f < rule_count; ++f) {
+    if (rows[f] == 0) continue;
+    const auto fate = static_cast<Fate>(f);
+    left -= rows[f];
+    stages.push_back({names[f], rows[f], left, outlasting(sifted.presence, fate), outlasting(courses, fate)});
+  }
+}
+
+std::optional<std::string> PrepareReport::too_many_rejected(double max_bad) const {
+  const double bad = static_cast<double>(rows_rejected()) / static_cast<double>(std::max<std::int64_t>(1, rows_in));
+  if (bad <= max_bad) return std::nullopt;
+  const Reject& first = *std::ranges::min_element(rejects.kept(), {}, &Reject::place);
+  const bool names_column = first.column.empty() || first.reason.find(first.column) != std::string::npos;
+  return concat(to_string(SourcePosition{sources[first.source].file, first.record, 0}), ": ",
+                names_column ? "" : first.column + ": ", first.reason, "; ",
+                counted(rows_rejected(), "bad row", "bad rows"), " of ", with_separators(rows_in), " (",
+                fixed(100 * bad, 1), " %), over ", setting_name("max-bad"), " ", shortest(100 * max_bad), " %");
+}
+
+void PrepareReport::write_rejects(const std::filesystem::path& path, Overwrite overwrite) const {
+  std::vector<std::string> files;
+  for (const SourceSummary& source : sources)
+    files.push_back(source.file);
+  rejects.write(path, files, overwrite);
+}
+
+nlohmann::ordered_json PrepareReport::to_json() const {
+  nlohmann::ordered_json json;
+  json["rows_in"] = rows_in;
+  json["rows_kept"] = rows_kept;
+  json["rows_filtered"] = rows_filtered();
+  json["rows_rejected"] = rows_rejected();
+  json["filtered"] = nlohmann::ordered_json::array();
+  for (const Stage& stage : stages) {
+    if (stage.taken > 0) json["filtered"].push_back({{"rule", stage.rule}, {"rows", stage.taken}});
+  }
+  json["rejected"] = nlohmann::ordered_json::array();
+  for (const auto& [reason, count] : rejects.by_reason())
+    json["rejected"].push_back({{"reason", reason}, {"rows", count}});
+  json["stages"] = stage_table().to_json();
+  json["sources"] = nlohmann::ordered_json::array();
+  for (const SourceSummary& source : sources) {
+    json["sources"].push_back({{"file", std::filesystem::path(source.file).filename().string()},
+                               {"rows", source.rows},
+                               {"read_as", source.description},
+                               {"format", source.format},
+                               {"mapping", source.mapping}});
+  }
+  json["notes"] = notes;
+  return json;
+}
+
+Table PrepareReport::stage_table() const {
+  Table table({{"after"}, {"rows"}, {"students"}, {"courses"}});
+  for (const Stage& stage : stages)
+    table.add_row({stage.rule, stage.rows, stage.students, stage.courses});
+  return table;
+}
+
+void PrepareReport::print(std::ostream& out) const {
+  for (const SourceSummary& source : sources) {
+    out << source.file << ": " << source.description << ", " << counted(source.rows, "row", "rows") << '\n';
+    out << "  read as: " << (source.format.empty() ? "mapped by hand" : source.format) << " ("
+        << join(source.mapping, ", ") << ")\n";
+  }
+  for (const std::string& note : notes)
+    out << "note: " << note << '\n';
+  out << "\nrows in " << with_separators(rows_in) << " = kept " << with_separators(rows_kept) << " + filtered "
+      << with_separators(rows_filtered()) << " + rejected " << with_separators(rows_rejected()) << '\n';
+  if (!stages.empty()) {
+    out << '\n';
+    stage_table().print_text(out);
+  }
+  if (rows_rejected() > 0) {
+    Table reasons({{"rejected because"}, {"rows"}, {"first at"}});
+    for (const auto& [reason, count] : rejects.by_reason())
+      reasons.add_row({reason, count, first_place_of(reason, *this)});
+    out << '\n';
+    reasons.print_text(out);
+  }
+}
+
+nlohmann::ordered_json Preparation::to_json() const {
+  nlohmann::ordered_json json;
+  if (cohort) {
+    json["students"] = cohort->student_count();
+    json["courses"] = cohort->schema().course_count();
+    json["periods"] = cohort->schema().period_count();
+    json["enrollments"] = cohort->enrollments().one_count();
+    json["fingerprint"] = cohort->fingerprint();
+  }
+  json.update(report.to_json());
+  return json;
+}
+
+void Preparation::print(std::ostream& out) const {
+  report.print(out);
+  if (!file.empty())
+    out << "\nwrote " << file << ": " << size_of(*cohort) << ", "
+        << counted(cohort->enrollments().one_count(), "enrollment", "enrollments") << '\n';
+}
+
+nlohmann::ordered_json InputCheck::to_json() const {
+  nlohmann::ordered_json json = Preparation::to_json();
+  json["usable"] = failure.empty();
+  if (!failure.empty()) json["reason"] = failure;
+  return json;
+}
+
+void InputCheck::print(std::ostream& out) const {
+  report.print(out);
+  if (failure.empty()) out << "\nready to prepare: " << size_of(*cohort) << '\n';
+}
+
+}  // namespace desirepath::inline ingest

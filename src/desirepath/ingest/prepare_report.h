@@ -1,0 +1,85 @@
+// What became of the rows: every one is kept, filtered by a stated rule, or rejected with a reason; all counted.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "desirepath/core/answer.h"
+#include "desirepath/core/table.h"
+#include "desirepath/ingest/rejects.h"
+#include "desirepath/transcripts/cohort.h"
+
+namespace desirepath::inline ingest {
+
+struct RowCollection;
+struct SiftedRows;
+struct TableOptions;
+
+/// A file as it was understood.
+struct SourceSummary {
+  std::string file;
+  std::string description;  // dialect, encoding, columns
+  std::string format;       // the preset it was read as
+  std::vector<std::string> mapping;
+  std::int64_t rows = 0;
+};
+
+/// What a rule took and what is left after it; the first stage is all that was read.
+struct Stage {
+  std::string rule;
+  std::int64_t taken = 0;
+  std::int64_t rows = 0;  // enrollments and presence rows
+  std::int64_t students = 0;
+  std::int64_t courses = 0;
+};
+
+struct PrepareReport {
+  std::vector<SourceSummary> sources;
+  std::int64_t rows_in = 0;
+  std::int64_t rows_kept = 0;
+  std::vector<Stage> stages;  // in the order the rules apply
+  std::vector<std::string> notes;
+  RejectLog rejects;
+
+  /// Takes the sources and the rejects out of the collection.
+  static PrepareReport of_reading(RowCollection& collection, const TableOptions& options);
+  /// Of files that were read, once the rules have been applied.
+  void count_fates(const RowCollection& collection, const SiftedRows& sifted, const TableOptions& options);
+
+  std::int64_t rows_filtered() const { return stages.empty() ? 0 : stages.front().rows - stages.back().rows; }
+  std::int64_t rows_rejected() const { return rejects.count(); }
+  /// The first bad row and how many there are, where they are more than this share of all; else nothing.
+  std::optional<std::string> too_many_rejected(double max_bad) const;
+  /// CSV `file,record,column,reason`.
+  void write_rejects(const std::filesystem::path& path, Overwrite overwrite) const;
+  Table stage_table() const;
+  nlohmann::ordered_json to_json() const;
+  void print(std::ostream& out) const;
+};
+
+/// What came of raw tables: the report, and a cohort or why there is none.
+class Preparation : public Answer {
+ public:
+  PrepareReport report;
+  std::optional<Cohort> cohort;
+  std::string failure;
+  std::string file;  // the cohort was written to, if it was
+
+  nlohmann::ordered_json to_json() const override;
+  Table table() const override { return report.stage_table(); }
+  void print(std::ostream& out) const override;
+};
+
+/// The same for whoever asks whether a cohort can be made.
+class InputCheck : public Preparation {
+ public:
+  explicit InputCheck(Preparation preparation) : Preparation(std::move(preparation)) {}
+  nlohmann::ordered_json to_json() const override;
+  void print(std::ostream& out) const override;
+};
+
+}  // namespace desirepath::inline ingest

@@ -1,0 +1,328 @@
+#include "desirepath/ingest/row_collection.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <unordered_map>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+#include "desirepath/ingest/course_list.h"
+#include "desirepath/ingest/source.h"
+
+namespace desirepath::inline ingest {
+
+void CourseText::add(std::uint32_t course, std::string_view text) {
+  if (text.empty()) return;
+  if (course >= counts_.size()) counts_.resize(course + 1);
+  auto& list = counts_[course];
+  const std::uint32_t number = texts_.number_of(text);
+  const auto known = std::ranges::find(list, number, &std::pair<std::uint32_t, std::int64_t>::first);
+  if (known == list.end())
+    list.emplace_back(number, 1);
+  else
+    ++known->second;
+}
+
+std::string CourseText::of(std::uint32_t course) const {
+  if (course >= counts_.size()) return "";
+  std::string best;
+  std::int64_t best_count = 0;
+  for (const auto& [value, count] : counts_[course]) {
+    const std::string_view text = texts_.text(value);
+    if (count > best_count || (count == best_count && text < best)) {
+      best = text;
+      best_count = count;
+    }
+  }
+  return best;
+}
+
+namespace {
+
+using Grades = std::set<std::string>;
+
+Grades grade_set(const std::vector<std::string>& given, std::initializer_list<const char*> usual) {
+  if (given.empty()) return {usual.begin(), usual.end()};
+  Grades grades;
+  for (const std::string& grade : given)
+    grades.insert(lower_case(trimmed(grade)));
+  return grades;
+}
+
+/// A number with a decimal point or comma.
+std::optional<double> decimal_in(std::string_view text) {
+  std::string plain(text);
+  std::ranges::replace(plain, ',', '.');
+  const auto value = number_in<double>(plain);
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+/// A whole period number; "2.0" and "2,0" are 2, as spreadsheets write them.
+std::optional<int> period_in(std::string_view text) {
+  const auto whole = number_in<int>(text);
+  const std::optional<double> number = whole ? std::optional<double>(*whole) : decimal_in(text);
+  if (!number || *number != std::floor(*number) || *number < 1 || *number > most_periods) return std::nullopt;
+  return static_cast<int>(*number);
+}
+
+class Collector {
+ public:
+  explicit Collector(const TableOptions& options)
+      : options_(options),
+        failing_(grade_set(options.failing_grades, {"f", "fail", "failed", "nc", "np", "u", "e", "wf", "i",
+                                                    "incomplete", "no credit", "not passed", "0"})),
+        withdrawn_(grade_set(options.withdrawn_grades,
+                             {"w", "wd", "wdr", "withdrawn", "withdraw", "withdrew", "dr", "drop", "dropped"})) {
+    if (!options.terms_file.empty()) house_terms_ = terms_from_table(read_small_table(options.terms_file.string()));
+    if (!options.aliases_file.empty()) aliases_ = aliases_from_table(read_small_table(options.aliases_file.string()));
+    if (!options.courses_file.empty())
+      out_.listed = courses_from_table(read_small_table(options.courses_file.string()));
+  }
+
+  void read(const std::vector<std::string>& files, const ProgressSink& progress) {
+    for (std::size_t f = 0; f < files.size(); ++f) {
+      const std::int64_t rejected_before = out_.rejects.count();
+      MappedSource source = open_source(files[f], f, options_, out_.rejects);
+      settle_rules(source, files[f]);
+      FileRows rows{source, f, attribute_columns(source), {}, 0, 0};
+      const std::size_t rows_before = out_.rows.size();
+      while (source.rows->next(rows.batch)) {
+        const double done = source.rows->fraction();
+        if (progress) progress({"read", (static_cast<double>(f) + done) / static_cast<double>(files.size())});
+        reserve_rows(rows_before, rows.batch.row_count(), done);
+        for (rows.at = 0; rows.at < rows.batch.row_count(); ++rows.at)
+          add(rows);
+        rows.seen += static_cast<std::int64_t>(rows.batch.row_count());
+      }
+      // Rows the reader itself rejected were never seen here.
+      const std::int64_t unseen = out_.rejects.count() - rejected_before - std::exchange(rejected_here_, 0);
+      out_.sources.push_back({files[f], source.rows->description(), source.preset, source.mapping, rows.seen + unseen});
+    }
+  }
+
+  RowCollection take() { return std::move(out_); }
+
+ private:
+  /// A file, and the row being read.
+  struct FileRows {
+    const MappedSource& source;
+    std::size_t number;                   // of the file
+    std::vector<std::size_t> attributes;  // where in the collection each attribute of the file goes
+    RowBatch batch;
+    std::size_t at;
+    std::int64_t seen;
+
+    std::string_view cell(const std::optional<std::size_t>& column) const {
+      if (!column) return {};
+      const std::string_view text = batch.cell(at, *column);
+      const bool is_trim = !text.empty() && text.front() > ' ' && text.back() > ' ';  // the usual case
+      return is_trim ? text : trimmed(text);
+    }
+  };
+
+  void settle_rules(const MappedSource& source, const std::string& file) {
+    PeriodRule rule = options_.periods;
+    if (rule == PeriodRule::automatic) rule = source.period ? PeriodRule::as_given : PeriodRule::years_since_entry;
+    const auto require = [&](bool is_there, const std::string& what, const char* column) {
+      if (is_there) return;
+      throw OptionError(
+          concat(file, ": ", what, " needs a ", column, " column (", setting_name("map"), " ", column, "=COLUMN)"));
+    };
+    const std::string periods = concat(setting_name("periods"), " ", name_of_value(rule));
+    if (rule == PeriodRule::as_given)
+      require(source.period.has_value(), periods, "period");
+    else
+      require(source.term.has_value(), periods, "term");
+    if (!out_.sources.empty() && rule != out_.periods) {
+      throw InputError(
+          concat(file, ": some files have a period column and some do not; say which by ", setting_name("periods")));
+    }
+    out_.periods = rule;
+    if (options_.summer == RowRule::drop) require(source.term.has_value(), setting_name("summer") + " drop", "term");
+    if (options_.full_time_units > 0) require(source.units.has_value(), setting_name("full-time-units"), "units");
+    if (options_.passed_only) require(source.grade.has_value(), setting_name("passed-only"), "grade");
+    term_rules_ = TermRules(house_terms_, options_.summer_codes.empty() ? source.summer_codes : options_.summer_codes,
+                            source.term_coding);
+    term_numbers_.clear();
+  }
+
+  std::vector<std::size_t> attribute_columns(const MappedSource& source) {
+    std::vector<std::size_t> columns;
+    for (const auto& attribute : source.attributes) {
+      const auto known = std::ranges::find(out_.attributes, attribute.name, &AttributeColumn::name);
+      columns.push_back(static_cast<std::size_t>(known - out_.attributes.begin()));
+      if (known == out_.attributes.end()) out_.attributes.push_back({attribute.name, {}, {}});
+    }
+    return columns;
+  }
+
+  /// Room for what is coming, judged by the share of the file read: growing by doubling would hold all rows twice.
+  void reserve_rows(std::size_t before_file, std::size_t coming, double fraction) {
+    const std::size_t needed = out_.rows.size() + coming;
+    if (needed <= out_.rows.capacity()) return;
+    const auto least = static_cast<double>(needed), of_file = static_cast<double>(needed - before_file);
+    const double all = fraction > 0 ? static_cast<double>(before_file) + 1.02 * of_file / fraction : 0;
+    out_.rows.reserve(static_cast<std::size_t>(std::clamp(all, 1.5 * least, 256 * least)));
+  }
+
+  /// False, for a row that is not to be read further.
+  bool reject(const FileRows& rows, std::string column, const std::string& reason) {
+    ++rejected_here_;
+    out_.rejects.add(rows.number, rows.batch.records[rows.at], std::move(column), reason);
+    return false;
+  }
+
+  void add(const FileRows& rows) {
+    const MappedSource& source = rows.source;
+    if (const std::string_view column = rows.cell(source.not_a_number); !column.empty()) {
+      reject(rows, std::string(column), "not a number, and an expression needs one");
+      return;
+    }
+    if (source.keep && rows.cell(source.keep) != "true") {
+      ++out_.not_selected;
+      return;
+    }
+    const std::string_view student = rows.cell(source.student);
+    if (student.empty()) {
+      reject(rows, "student", "no student");
+      return;
+    }
+    Row row;
+    std::int64_t when = 0;  // for the order of attribute values
+    std::int32_t entry = -1;
+    if (!read_time(rows, row, when) || !read_units(rows, row) || !read_entry(rows, entry)) return;
+    read_course(rows, row);
+    row.student = out_.students.number_of(student);
+    if (entry >= 0) note_entry(row.student, entry);
+    note_attributes(rows, row.student, when);
+    out_.rows.push_back(row);
+  }
+
+  bool read_time(const FileRows& rows, Row& row, std::int64_t& when) {
+    const bool from_entry = out_.periods != PeriodRule::as_given;
+    const std::string_view text = rows.cell(rows.source.term);
+    const std::int32_t number = text.empty() ? -1 : term_number(text);
+    if (from_entry && number < 0) return reject(rows, "term", text.empty() ? "no term" : "term not understood");
+    if (number >= 0) {
+      const Term& term = out_.terms[static_cast<std::size_t>(number)];
+      row.year = static_cast<std::int16_t>(term.academic_year);
+      when = term.key();
+      if (term.summer && options_.summer == RowRule::drop) row.fate = row.presence = Fate::summer;
+    }
+    row.when = number;
+    if (from_entry) return true;
+    const std::string_view period_text = rows.cell(rows.source.period);
+    const auto period = period_in(period_text);
+    if (!period) {
+      return reject(
+          rows, "period",
+          period_text.empty() ? "no period" : concat("period is not a whole number from 1 to ", most_periods));
+    }
+    row.when = *period;
+    if (number < 0) when = *period;
+    return true;
+  }
+
+  bool read_units(const FileRows& rows, Row& row) {
+    if (options_.full_time_units <= 0) return true;
+    const std::string_view text = rows.cell(rows.source.units);
+    const auto units = text.empty() ? 0.0 : decimal_in(text);
+    if (!units) return reject(rows, "units", "units is not a number");
+    row.units = static_cast<float>(*units);
+    return true;
+  }
+
+  bool read_entry(const FileRows& rows, std::int32_t& entry) {
+    const std::string_view text = rows.cell(rows.source.entry);
+    if (text.empty() || out_.periods == PeriodRule::as_given) return true;
+    entry = term_number(text);
+    return entry >= 0 || reject(rows, "entry", "entry term not understood");
+  }
+
+  void read_course(const FileRows& rows, Row& row) {
+    std::string_view text = rows.cell(rows.source.course);
+    if (text.empty()) return;
+    if (!aliases_.empty()) {
+      const auto alias = aliases_.find(std::string(text));
+      if (alias != aliases_.end()) text = alias->second;
+    }
+    row.course = out_.courses.number_of(text);
+    out_.subject.add(row.course, rows.cell(rows.source.subject));
+    out_.school.add(row.course, rows.cell(rows.source.school));
+    const std::string_view grade = rows.cell(rows.source.grade);
+    if (grade.empty() || row.fate != Fate::kept) return;
+    const std::string lower = lower_case(grade);
+    if (withdrawn_.contains(lower)) {
+      ++out_.withdrawals;
+      if (options_.withdrawn == RowRule::drop) row.fate = Fate::withdrawn;
+    } else if (options_.passed_only && failing_.contains(lower)) {
+      row.fate = Fate::not_passed;
+    }
+  }
+
+  /// Number of the term a label stands for, or -1.
+  std::int32_t term_number(std::string_view label) {
+    const auto [known, is_new] = term_numbers_.try_emplace(term_labels_.number_of(label), -1);
+    if (!is_new) return known->second;
+    if (const auto term = term_rules_.parse(label)) {
+      const auto same = std::ranges::find(out_.terms, *term);
+      known->second = static_cast<std::int32_t>(same - out_.terms.begin());
+      if (same == out_.terms.end()) out_.terms.push_back(*term);
+    }
+    return known->second;
+  }
+
+  /// The earliest of those that a student's rows name.
+  void note_entry(std::uint32_t student, std::int32_t term) {
+    if (student >= out_.entry.size()) out_.entry.resize(student + 1, -1);
+    const auto key = [&](std::int32_t number) { return out_.terms[static_cast<std::size_t>(number)].key(); };
+    std::int32_t& known = out_.entry[student];
+    if (known < 0 || key(term) < key(known)) known = term;
+  }
+
+  void note_attributes(const FileRows& rows, std::uint32_t student, std::int64_t when) {
+    for (std::size_t a = 0; a < rows.attributes.size(); ++a) {
+      AttributeColumn& column = out_.attributes[rows.attributes[a]];
+      if (column.dropped) continue;
+      const std::string_view text = rows.cell(rows.source.attributes[a].column);
+      if (text.empty()) continue;
+      const std::uint32_t value = column.values.number_of(text);
+      if (student >= column.of_student.size()) column.of_student.resize(student + 1);
+      AttributeColumn::Value& known = column.of_student[student];
+      if (known.value == value) {
+        known.when = std::max(known.when, when);
+        continue;
+      }
+      const bool is_first = known.value == StringInterner::none;
+      if (!is_first && column.values.size() > AttributeColumn::most_varying_values) {
+        column = {column.name, {}, {}, /*dropped=*/true};
+        continue;
+      }
+      const bool tie = when == known.when && (is_first || text < column.values.text(known.value));
+      if (when > known.when || tie) known = {when, value};
+    }
+  }
+
+  const TableOptions& options_;
+  Grades failing_, withdrawn_;
+  std::map<std::string, Term> house_terms_;
+  std::map<std::string, std::string> aliases_;
+  TermRules term_rules_;  // of the file being read
+  StringInterner term_labels_;
+  std::unordered_map<std::uint32_t, std::int32_t> term_numbers_;
+  std::int64_t rejected_here_ = 0;  // of the file being read, not by its reader
+  RowCollection out_;
+};
+
+}  // namespace
+
+RowCollection collect_rows(const std::vector<std::string>& files, const TableOptions& options,
+                           const ProgressSink& progress) {
+  Collector collector(options);
+  collector.read(files, progress);
+  return collector.take();
+}
+
+}  // namespace desirepath::inline ingest

@@ -1,0 +1,97 @@
+// The rows of all files as plain values: texts as numbers, terms understood, what one row alone decides decided.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "desirepath/core/progress.h"
+#include "desirepath/ingest/prepare_report.h"
+#include "desirepath/ingest/string_interner.h"
+#include "desirepath/ingest/table_options.h"
+#include "desirepath/ingest/term.h"
+#include "desirepath/transcripts/schema.h"
+
+namespace desirepath::inline ingest {
+
+constexpr int most_periods = 64;
+
+/// What became of a row: the rule that took it out, in the order the rules apply, or kept.
+enum class Fate : std::uint8_t {
+  where,
+  summer,
+  withdrawn,
+  not_passed,
+  later,
+  duplicate,
+  repeat,
+  part_time,
+  few_periods,
+  rare_course,
+  kept
+};
+
+struct Row {
+  std::uint32_t student = 0;
+  std::uint32_t course = StringInterner::none;  // none: the row marks presence alone
+  std::int32_t when = 0;                        // number of the term, or the period itself; the period once known
+  float units = 0;                              // where they count
+  std::int16_t year = -1;                       // academic year where terms are known, else -1
+  Fate fate = Fate::kept;
+  Fate presence = Fate::kept;  // the rule that ended the student's presence in the period, or kept
+
+  bool counts() const { return fate == Fate::kept && course != StringInterner::none; }
+};
+
+/// A column that says something of students: of each the value in the latest row; of several there, the first in the
+/// alphabet.
+struct AttributeColumn {
+  struct Value {
+    std::int64_t when = std::numeric_limits<std::int64_t>::min();
+    std::uint32_t value = StringInterner::none;
+  };
+  static constexpr std::size_t most_varying_values = 1000;
+
+  std::string name;
+  StringInterner values;
+  std::vector<Value> of_student;
+  bool dropped = false;  // it varies within students and has too many values: a number of the row, not of the student
+
+  std::uint32_t value_of(std::uint32_t student) const {
+    return student < of_student.size() ? of_student[student].value : StringInterner::none;
+  }
+};
+
+/// A course's subject or school as rows give it: the most frequent text, then the first in the alphabet.
+class CourseText {
+ public:
+  void add(std::uint32_t course, std::string_view text);
+  std::string of(std::uint32_t course) const;
+
+ private:
+  StringInterner texts_;
+  std::vector<std::vector<std::pair<std::uint32_t, std::int64_t>>> counts_;
+};
+
+struct RowCollection {
+  std::vector<SourceSummary> sources;
+  RejectLog rejects;
+  std::int64_t not_selected = 0;              // rows for which the condition is not true
+  std::int64_t withdrawals = 0;               // rows with a withdrawal grade
+  PeriodRule periods = PeriodRule::as_given;  // what the rule came to: never automatic
+  StringInterner students, courses;           // numbered as they first come
+  std::vector<Course> listed;                 // of the course file
+  std::vector<Row> rows;                      // as read
+  std::vector<Term> terms;                    // by number
+  std::vector<std::int32_t> entry;            // by student: term of entry where the input names one, else -1
+  std::vector<AttributeColumn> attributes;
+  CourseText subject, school;
+};
+
+/// Throws InputError for a file that cannot be read as a table, OptionError for one that lacks what a rule needs.
+RowCollection collect_rows(const std::vector<std::string>& files, const TableOptions& options,
+                           const ProgressSink& progress);
+
+}  // namespace desirepath::inline ingest

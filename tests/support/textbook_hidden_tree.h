@@ -1,0 +1,25 @@
+// A hidden tree by the book: every course of every row, every hidden value, nothing shared between rows.
+#pragma once
+
+#include "desirepath/emissions/hidden_tree_counts.h"
+#include "desirepath/transcripts/evidence.h"
+
+namespace desirepath::test {
+
+struct DenseTreePass {
+  double log_probability = 0;
+  RowMatrix posterior;      // courses by z
+  RowMatrix timing;         // courses by v: p(y = v | known)
+  HiddenTreeCounts counts;  // of this row, weight one
+};
+
+/// known: courses by periods, 0 not taken, 1 taken, 2 unknown.
+DenseTreePass dense_tree_pass(const HiddenTreeParameters& tree, const Eigen::MatrixXi& known);
+
+/// The M step towards the tree's centres.
+HiddenTreeParameters dense_tree_step(const HiddenTreeParameters& before, const HiddenTreeCounts& counts, double link,
+                                     double timing, double retake);
+/// What the priors add to the objective.
+double dense_tree_log_prior(const HiddenTreeParameters& tree, double link, double timing, double retake);
+
+}  // namespace desirepath::test

@@ -1,0 +1,52 @@
+#include "desirepath/transcripts/split.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "support/example_cohorts.h"
+#include "support/support.h"
+
+#include "desirepath/core/error.h"
+
+namespace desirepath {
+namespace {
+
+/// Ten students, two of each of five years.
+Cohort cohort_of_years() {
+  CohortParts parts = test::random_cohort({.students = 10}, RandomStream(1)).parts();
+  parts.attributes = {{"year", {"2001", "2002", "2003", "2004", "2005"}, {0, 0, 1, 1, 2, 2, 3, 3, 4, 4}}};
+  return Cohort(std::move(parts));
+}
+
+TEST(Split, ByShareOrByTheLastValuesOfAnAttribute) {
+  const Cohort cohort = cohort_of_years();
+  SplitOptions options;
+  options.shares = {0.2, 0.3};
+  EXPECT_EQ(split_students(cohort, options, RandomStream(1)).hold_out.size(), 3U);
+  options.by = "year";  // shares under one: one value each
+  const Split one = split_students(cohort, options, RandomStream(1));
+  EXPECT_EQ(one.hold_out, (std::vector<std::int64_t>{8, 9}));
+  EXPECT_EQ(one.validation, (std::vector<std::int64_t>{6, 7}));
+  options.shares = {1, 2};
+  EXPECT_EQ(split_students(cohort, options, RandomStream(1)).hold_out, (std::vector<std::int64_t>{6, 7, 8, 9}));
+  options.shares = {1.5, 2};
+  EXPECT_EQ(test::message_of<OptionError>([&] { split_students(cohort, options, RandomStream(1)); }),
+            "with by, validation and hold-out are numbers of values");
+}
+
+TEST(Split, IsWrittenAsThreeFilesAndToldOf) {
+  const test::TemporaryFolder folder;
+  const Cohort cohort = cohort_of_years();
+  const Split split = split_students(cohort, {}, RandomStream(1));
+  const SplitFiles written = write_split(cohort, split, folder / "parts", Overwrite::refuse);
+  EXPECT_EQ(Cohort::load(folder / "parts/hold-out.cohort").student_count(), std::ssize(split.hold_out));
+  EXPECT_EQ(written.to_json()["hold_out"]["students"], split.hold_out.size());
+  EXPECT_EQ(written.table().row_count(), 3U);
+  EXPECT_THROW(check_split_targets(folder / "parts", Overwrite::refuse), FileError);
+  EXPECT_NO_THROW(check_split_targets(folder / "parts", Overwrite::allow));
+  EXPECT_NO_THROW(check_split_targets(folder / "elsewhere", Overwrite::refuse));
+}
+
+}  // namespace
+}  // namespace desirepath
