@@ -13,7 +13,7 @@
 namespace desirepath {
 namespace {
 
-/// Three periods, two courses; rows of bits by student, "-" for a period of absence.
+/// Three periods, two courses; rows of bits by student, "-" for a period of absence, "left" from when on.
 Cohort cohort_of(const std::vector<std::vector<std::string>>& students) {
   CohortParts parts;
   parts.schema = test::small_schema(2, 3);
@@ -22,9 +22,9 @@ Cohort cohort_of(const std::vector<std::vector<std::string>>& students) {
     parts.students.push_back("s" + std::to_string(s));
     for (Id t = 0; t < 3; ++t) {
       const std::string& row = students[s][static_cast<std::size_t>(t)];
-      parts.presence.push_back(row == "-" ? Presence::unknown : Presence::present);
+      parts.presence.push_back(row == "-" ? Presence::unknown : row == "left" ? Presence::left : Presence::present);
       for (Id c = 0; c < 2; ++c) {
-        if (row != "-" && row[static_cast<std::size_t>(c)] == '1') enrollments.add(t * 2 + c);
+        if (row.size() == 2 && row[static_cast<std::size_t>(c)] == '1') enrollments.add(t * 2 + c);
       }
       enrollments.finish_row();
     }
@@ -60,6 +60,25 @@ TEST(SampleError, SamplesHaveTheModelsShares) {
   const double expected[] = {0.55, 0.55, 0.45, 0.45, 0.55, 0.5};
   for (Index bit = 0; bit < 6; ++bit)
     EXPECT_NEAR(shares.bit[bit], expected[bit], 5 * 0.5 / std::sqrt(20000)) << bit;
+}
+
+TEST(SampleError, LeaversAreDrawnGoneWhenTheyAreGone) {
+  // The first kind leaves early, the second stays.
+  ChainParameters parameters = two_kinds().parameters();
+  parameters.departures.resize(2, 3);
+  parameters.departures << 0.6, 0.3, 0.1, 0.1, 0.1, 0.8;
+  const HiddenChain model(two_kinds().identity(), std::move(parameters));
+  const Cohort like = cohort_of({{"00", "00", "00"}, {"00", "left", "left"}});
+  constexpr int draws = 20000;
+  const EnrollmentShares shares = model_shares(model, like, draws, RandomStream(3), Compute(2));
+  // Who stayed is of the first kind with 0.1 / 0.9, who left after the first period with 0.6 / 0.7.
+  const double stayed = 0.1 / 0.9, left = 0.6 / 0.7, first[] = {0.9, 0.9, 0.8, 0.6, 0.7, 0.5},
+               second[] = {0.2, 0.2, 0.1, 0.3, 0.4, 0.5};
+  for (int bit = 0; bit < 6; ++bit) {
+    const double p = stayed * first[bit] + (1 - stayed) * second[bit];
+    const double q = left * first[bit] + (1 - left) * second[bit];
+    EXPECT_NEAR(shares.bit[bit], bit < 2 ? (p + q) / 2 : p, 5 * 0.5 / std::sqrt(draws)) << bit;
+  }
 }
 
 TEST(InferenceAccuracy, CountsAnswersAndNats) {
@@ -100,6 +119,17 @@ TEST(HeldOut, MeanAndItsError) {
   const double b = std::log(0.5 * 0.1 * 0.1 * 0.3 * 0.5 + 0.5 * 0.8 * 0.8 * 0.6 * 0.5);
   EXPECT_NEAR(score.mean(), (a + b) / 2, 1e-12);
   EXPECT_NEAR(score.standard_error_of_mean, std::abs(a - b) / 2, 1e-12);  // two students: |a-b|/sqrt(2)/sqrt(2)
+}
+
+TEST(InferenceAccuracy, SaysTheLeastProbabilityItCounts) {
+  const HiddenChain model = two_kinds();
+  const Cohort training = cohort_of({{"11", "11", "11"}, {"11", "11", "00"}, {"00", "11", "00"}});
+  const Cohort asked = cohort_of({{"11", "00", "11"}});
+  const InferenceScore score = infer_period(model, training, asked, {}, Compute(1));
+  EXPECT_DOUBLE_EQ(score.least_probability, 0.125);  // half a student of four
+  EXPECT_NEAR(score.marginal_entropy, -2 * std::log(0.125), 1e-12);
+  ASSERT_EQ(score.student_entropy.size(), 1U);
+  EXPECT_DOUBLE_EQ(score.student_entropy[0], score.cross_entropy);
 }
 
 }  // namespace
