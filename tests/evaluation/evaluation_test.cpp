@@ -6,9 +6,11 @@
 #include "desirepath/core/error.h"
 #include "desirepath/emissions/bernoulli.h"
 #include "desirepath/evaluation/inference_accuracy.h"
+#include "desirepath/evaluation/model_selection.h"
 #include "desirepath/evaluation/sample_error.h"
 #include "desirepath/models/hidden_chain.h"
 #include "desirepath/queries/student_scores.h"
+#include "desirepath/transcripts/split.h"
 
 namespace desirepath {
 namespace {
@@ -130,6 +132,30 @@ TEST(InferenceAccuracy, SaysTheLeastProbabilityItCounts) {
   EXPECT_NEAR(score.marginal_entropy, -2 * std::log(0.125), 1e-12);
   ASSERT_EQ(score.student_entropy.size(), 1U);
   EXPECT_DOUBLE_EQ(score.student_entropy[0], score.cross_entropy);
+}
+
+TEST(Selection, GaussiansAreChosenByMass) {
+  // Courses of hardly any takers: densities of -1/+1 grow without end as states are added, the mass does not.
+  const Cohort cohort =
+      test::random_cohort({.students = 300, .courses = 6, .periods = 2, .taken = 0.15, .unknown = 0}, RandomStream(9));
+  FitOptions options("gmm");
+  options.set("restarts", 1).set("iterations", 40);
+  const Compute compute(2);
+  const Selection selection = select_states(cohort, options, {1, 6}, 0.25, {compute});
+  EXPECT_EQ(selection.kind, LikelihoodKind::mass);
+  EXPECT_EQ(selection.criteria_kind, LikelihoodKind::density);
+  const Split split = split_by_share(cohort, {0.25, 0}, RandomStream(options.seed).child("validation"));
+  const EvidenceBatch held_out = EvidenceBatch::of(cohort.select(split.validation));
+  double best[2] = {};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const FitResult fit = fit_model(cohort.select(split.training), options.set("states", i == 0 ? 1 : 6), {compute});
+    EXPECT_NEAR(selection.rows[i].held_out,
+                fit.model->log_likelihood(held_out, LikelihoodKind::mass, compute).value.mean(), 1e-9);
+    best[i] = fit.model->log_likelihood(held_out, LikelihoodKind::density, compute).value.mean();
+  }
+  EXPECT_LT(best[0], best[1]);  // by density the other number would have won
+  EXPECT_EQ(selection.best_held_out, 1);
+  EXPECT_NE(selection.finding().find("of the training density"), std::string::npos);
 }
 
 }  // namespace
