@@ -123,6 +123,20 @@ TEST(HeldOut, MeanAndItsError) {
   EXPECT_NEAR(score.standard_error_of_mean, std::abs(a - b) / 2, 1e-12);  // two students: |a-b|/sqrt(2)/sqrt(2)
 }
 
+// Students are independent; what their estimates are off by, a common bias or common draws, is not.
+TEST(HeldOut, ErrorsOfEstimatesDoNotAverageOut) {
+  Estimates estimates;
+  estimates.value = (RowMatrix(2, 1) << -1, -3).finished();
+  estimates.standard_error = (RowMatrix(2, 1) << 0.3, 0.1).finished();
+  EXPECT_NEAR(summarize_scores(estimates, LikelihoodKind::mass).standard_error_of_mean, std::hypot(1, 0.2), 1e-12);
+  // A weight of two is the student twice: the spread of -1, -1, -3, and errors that count by weight, not its square.
+  EXPECT_NEAR(summarize_scores(estimates, LikelihoodKind::mass, {2, 1}).standard_error_of_mean,
+              std::hypot(std::sqrt(8.0 / 3 / 2 / 3), 0.7 / 3), 1e-12);
+  // A thousand like them are no better known.
+  Estimates many{RowMatrix::Constant(1000, 1, -2), RowMatrix::Constant(1000, 1, 0.05)};
+  EXPECT_NEAR(summarize_scores(many, LikelihoodKind::mass).standard_error_of_mean, 0.05, 1e-12);
+}
+
 TEST(InferenceAccuracy, SaysTheLeastProbabilityItCounts) {
   const HiddenChain model = two_kinds();
   const Cohort training = cohort_of({{"11", "11", "11"}, {"11", "11", "00"}, {"00", "11", "00"}});
