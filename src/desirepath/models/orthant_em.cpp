@@ -116,11 +116,11 @@ class OrthantEm : public Training {
     report.refinement = Refinement::orthant_em;
     report.students = judges_->student_count();
     report.trace = {first.mean(), second.mean()};
-    report.kept_round = second.mean() > first.mean() ? 1 : 0;
-    report.gain = report.kept_round == 1 ? gains.mean() : 0;
     const auto count = static_cast<double>(gains.size());
     report.standard_error =
-        count > 1 ? std::sqrt((gains.array() - gains.mean()).square().sum() / (count - 1) / count) : 0;
+        count > 1 ? std::sqrt((gains.array() - gains.mean()).square().sum() / (count - 1) / count) : infinity;
+    report.kept_round = gains.mean() > errors_above * report.standard_error ? 1 : 0;
+    report.gain = report.kept_round == 1 ? gains.mean() : 0;
     const double seconds = before.seconds + after.seconds;
     FitResult& kept = report.kept_round == 1 ? after : before;
     if (report.kept_round == 0)

@@ -33,7 +33,6 @@ nlohmann::ordered_json RefinementReport::to_json() const {
 
 namespace {
 
-constexpr double errors_above = 2;  // standard errors that a gain must have: the best of several rounds flatters itself
 // Of the gradient per student: less is mostly noise, of which Adam's scaling would make full steps.
 constexpr double noise_floor = 1e-3;
 constexpr double small_share = 1e-3;       // of a row's weight: states with less learn nothing from it
