@@ -128,7 +128,24 @@ TEST_P(GaussianTrace, IsMatchedOverTwentyIterations) {
   expect_equal_traces(fit.trace,
                       test::textbook_trace(cohort, label_matrix(cohort, context.labels, 3, one_step), textbook));
   EXPECT_EQ(fit.kind, LikelihoodKind::density);
+  // The model that comes back is the iterate it is said to be: its own density, not what the trace noted.
+  const double own = fit.model->log_likelihood(EvidenceBatch::of(cohort), fit.kind, compute).value.sum();
+  EXPECT_NEAR(own, fit.trace[static_cast<std::size_t>(fit.best_iteration)], 1e-9 * std::abs(own));
   EXPECT_EQ(fit.log_likelihood, fit.trace[static_cast<std::size_t>(fit.best_iteration)]);
+}
+
+TEST(Fit, TheBestIterateOfAnInexactClimbComesBack) {
+  // The additive ridge is no exact M step: with this much of it the objective falls after its peak.
+  const Cohort cohort = test::random_cohort({.students = 70, .courses = 4, .periods = 3, .taken = 0.35, .unknown = 0.3},
+                                            RandomStream(13));
+  FitOptions options = options_for("gmm", 3);
+  options.set("covariance", "full").set("ridge", 0.3).set("iterations", 40);
+  const FitResult fit = test::fit(cohort, options);
+  const auto best = static_cast<std::size_t>(fit.best_iteration);
+  ASSERT_LT(best + 1, fit.trace.size());
+  const double own = fit.model->log_likelihood(EvidenceBatch::of(cohort), fit.kind, Compute(2)).value.sum();
+  EXPECT_NEAR(own, fit.trace[best], 1e-9 * std::abs(own));
+  EXPECT_GT(std::abs(own - fit.trace.back()), 1e-6 * std::abs(own));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -458,16 +475,25 @@ TEST(Fit, AScoreDoesNotDependOnItsCompany) {
 }
 
 TEST(Fit, ValidationPicksTheIterate) {
-  const Cohort cohort =
-      test::random_cohort({.students = 120, .courses = 12, .periods = 2, .unknown = 0}, RandomStream(51));
+  const auto draw = [](std::int64_t students, std::uint64_t seed) {
+    return test::random_cohort({.students = students, .courses = 12, .periods = 2, .unknown = 0}, RandomStream(seed));
+  };
+  const Cohort training = draw(84, 51), validation = draw(36, 52);
   FitOptions options = options_for("nb", 8);
   options.set("iterations", 60);
-  options.set("validation", 0.3);
-  const FitResult fit = test::fit(cohort, options, 2);
+  const Compute compute(2);
+  TrainingContext context{compute};
+  context.validation = &validation;
+  const FitResult fit = fit_model(training, options, context);
   ASSERT_FALSE(fit.validation_trace.empty());
-  EXPECT_EQ(fit.validation_trace[static_cast<std::size_t>(fit.best_iteration)],
-            *std::ranges::max_element(fit.validation_trace));
-  EXPECT_EQ(fit.students, 84);
+  const auto best = static_cast<std::size_t>(fit.best_iteration);
+  EXPECT_EQ(fit.validation_trace[best], *std::ranges::max_element(fit.validation_trace));
+  // The model is that iterate, which is not the last.
+  const double own = fit.model->log_likelihood(EvidenceBatch::of(validation), fit.kind, compute).value.mean();
+  EXPECT_NEAR(own, fit.validation_trace[best], 1e-9);
+  EXPECT_GT(own, fit.validation_trace.back() + 1e-3);
+  options.set("validation", 0.3);
+  EXPECT_EQ(test::fit(draw(120, 51), options).students, 84);
 }
 
 TEST(Fit, CheckpointsContinueToTheSameBits) {
