@@ -496,6 +496,65 @@ TEST(Fit, ValidationPicksTheIterate) {
   EXPECT_EQ(test::fit(draw(120, 51), options).students, 84);
 }
 
+TEST(Fit, AnswersOfGaussiansWeighStatesByMass) {
+  const Cohort cohort =
+      test::random_cohort({.students = 250, .courses = 6, .periods = 3, .unknown = 0.2, .left = 0.1}, RandomStream(81));
+  const EvidenceBatch evidence = EvidenceBatch::of(cohort);
+  const Compute compute(2);
+  for (const char* choice : {"gmm", "cmm", "hmm+gaussian"}) {
+    FitOptions options = options_for(choice, 3);
+    options.set("state-pseudocount", 0.0);
+    const FitResult fit = test::fit(cohort, options);
+    const HiddenChain& chain = test::chain_of(fit);
+    ASSERT_TRUE(chain.parameters().mass_law) << choice;
+    const ChainPrior &law = chain.parameters().mass_law->prior, &own = chain.parameters().prior;
+    double moved = (law.initial - own.initial).cwiseAbs().maxCoeff();
+    for (std::size_t t = 0; t < law.transitions.size(); ++t)
+      moved = std::max(moved, (law.transitions[t] - own.transitions[t]).cwiseAbs().maxCoeff());
+    EXPECT_GT(moved, 1e-6) << choice;
+    // The maximum of the mass: EM of the law stays where it is.
+    const Vector expected = chain.posterior(evidence, compute).leftCols(chain.state_count()).colwise().mean();
+    EXPECT_LT((expected - chain.share(0)).cwiseAbs().maxCoeff(), 0.005) << choice;
+    // What EM climbed is still there.
+    EXPECT_NEAR(chain.log_likelihood(evidence, LikelihoodKind::density, compute).value.sum(), fit.trace.back(),
+                1e-9 * std::abs(fit.trace.back()));
+    std::vector<Id> all;
+    for (Id bit = 0; bit < cohort.schema().bit_count(); ++bit)
+      all.push_back(bit);
+    ArchiveWriter writer("model");
+    chain.save(writer);
+    writer.set("training", "{}");
+    const StoredModel loaded = load_model(ArchiveReader::from_bytes(writer.bytes(), "file"));
+    EXPECT_EQ(loaded.model->marginals(evidence, all, compute).value, chain.marginals(evidence, all, compute).value);
+    const FitResult plain = test::fit(cohort, options.set("calibrate", "none"));
+    EXPECT_FALSE(test::chain_of(plain).parameters().mass_law) << choice;
+  }
+}
+
+TEST(Fit, CalibratedSharesStayTheStudentsUnderTheLawOfMass) {
+  const Cohort cohort =
+      test::random_cohort({.students = 400, .courses = 6, .periods = 2, .unknown = 0.2}, RandomStream(82));
+  for (const char* choice : {"gmm", "cmm"}) {
+    const FitResult fit = test::fit(cohort, options_for(choice, 3));
+    ASSERT_TRUE(test::chain_of(fit).parameters().mass_law) << choice;
+    std::vector<Id> all;
+    Vector taken = Vector::Zero(12), known = Vector::Zero(12);
+    for (Id bit = 0; bit < 12; ++bit) {
+      all.push_back(bit);
+      for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+        if (!cohort.is_present(s, bit / 6)) continue;
+        known[bit] += 1;
+        taken[bit] += std::ranges::count(cohort.bits(s, bit / 6), bit) > 0 ? 1 : 0;
+      }
+    }
+    const EvidenceBatch nothing =
+        EvidenceBatch::of(cohort.select(std::vector<std::int64_t>{0})).without_periods(std::vector<Id>{0, 1});
+    const RowMatrix share = fit.model->marginals(nothing, all, Compute(1)).value;
+    for (Index bit = 0; bit < 12; ++bit)
+      EXPECT_NEAR(share(0, bit), taken[bit] / known[bit], 0.003) << choice << ", bit " << bit;
+  }
+}
+
 TEST(Fit, CheckpointsContinueToTheSameBits) {
   const test::TemporaryFolder folder;
   const Cohort cohort =

@@ -144,6 +144,11 @@ class EmissionLearner {
   virtual std::unique_ptr<Emission> finish(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
     return nullptr;
   }
+  /// Called where the chain was then fitted anew to the mass of the states: the emission with the true share of every
+  /// bit under the shares the states have now (periods of the step by states, rows sum to one). Null: it stays.
+  virtual std::unique_ptr<Emission> balance(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
+    return nullptr;
+  }
   /// For leave-one-out scores; null where the family has no such M step. Must not outlive rows and emission.
   virtual std::unique_ptr<LeftOut> leave_out(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
     return nullptr;

@@ -55,7 +55,7 @@ class HiddenChain : public Model, public HiddenStates {
   bool has_left_state() const override { return parameters_.has_left_state; }
   Vector share(Id step) const override;
   const Matrix& transition(Id step) const override {
-    return parameters_.prior.transitions[static_cast<std::size_t>(step)];
+    return answers_.prior.transitions[static_cast<std::size_t>(step)];
   }
   RowMatrix course_probabilities(Id period) const override;
   RowMatrix posterior(const EvidenceBatch& evidence, const Compute& compute) const override;
@@ -63,14 +63,15 @@ class HiddenChain : public Model, public HiddenStates {
 
  private:
   void check_evidence(const EvidenceBatch& evidence) const;
+  /// Scores by the likelihood that weighs states in answers: of the binary rows, whatever learning climbs.
+  std::vector<RowScores> answer_scores(const ChainEvidence& data, const Compute& compute) const;
   /// p(state | evidence), students by (step, state).
-  RowMatrix posterior_of(const ChainEvidence& data, LikelihoodKind kind, const Compute& compute) const;
-  /// The likelihood that weighs states: learning's own, or that of the binary rows.
-  LikelihoodKind state_kind(Conditioning conditioning) const;
+  RowMatrix posterior_of(const ChainEvidence& data, const std::vector<RowScores>& scores, const Compute& compute) const;
   std::unique_ptr<GivenPattern> given(std::size_t pool, const UnknownBits& unknown, Conditioning conditioning) const;
 
   ChainIdentity identity_;
   ChainParameters parameters_;
+  ChainParameters answers_;  // parameters_.answering()
   StepLayout layout_;
 };
 

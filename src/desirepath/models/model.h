@@ -17,12 +17,12 @@ namespace desirepath::inline models {
 /// Values and their standard errors; no errors where exact.
 struct Estimates {
   RowMatrix value;
-  RowMatrix standard_error;  // empty = exact
+  RowMatrix standard_error;  // bias included, so that errors of students are not independent; empty = exact
   bool is_exact() const { return standard_error.size() == 0; }
 };
 
-/// How Gaussian steps take evidence: as -1/+1, linearly (fast, the paper's way), or by truncation at zero, sampled with
-/// a standard error. Other emissions know one way, which is exact.
+/// How Gaussian steps take evidence within a state: as -1/+1, linearly (fast, the paper's way), or by truncation at
+/// zero, sampled with a standard error. Other emissions know one way, which is exact.
 enum class Conditioning { linear, exact };
 
 /// What hidden states say of students. Steps are periods, or one step for all.

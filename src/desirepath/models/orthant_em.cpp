@@ -14,7 +14,8 @@
 namespace desirepath::inline models {
 
 ChainParameters as_probit(const ChainParameters& gaussian, const ProbitOptions& options, const Compute& compute) {
-  ChainParameters result{gaussian.prior, {}, gaussian.has_left_state, gaussian.departures};
+  ChainParameters result = gaussian.answering();
+  result.emissions.clear();
   for (const auto& emission : gaussian.emissions) {
     const auto& states = dynamic_cast<const GaussianEmission&>(*emission);
     const Index bits = states.bit_count(), factors = std::min<Index>(options.factors(), bits);

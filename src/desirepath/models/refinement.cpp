@@ -48,8 +48,9 @@ const GaussianParameters& whole_gaussian(const Emission& emission) {
 }
 
 /// log P of every student. Quick: good to some 0.002 nats, for choosing between rounds; sampled has the last word.
-Vector masses(const ChainParameters& parameters, const ChainEvidence& evidence, Precision precision,
+Vector masses(const ChainParameters& whole, const ChainEvidence& evidence, Precision precision,
               const Compute& compute) {
+  const ChainParameters parameters = whole.answering();
   return student_log_likelihoods(parameters, evidence,
                                  score_pools(parameters, evidence, LikelihoodKind::mass, precision, compute), compute);
 }
