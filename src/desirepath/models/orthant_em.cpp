@@ -1,5 +1,6 @@
 #include "desirepath/models/orthant_em.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <Eigen/SVD>
@@ -108,18 +109,18 @@ class OrthantEm : public Training {
  private:
   FitResult better_of(FitResult before, FitResult after) const {
     const EvidenceBatch evidence = EvidenceBatch::of(*judges_);
-    const auto mass = [&](const FitResult& fit) {
-      return Vector(
-          fit.model->log_likelihood(evidence, LikelihoodKind::mass, compute_, Precision::sampled).value.col(0));
-    };
-    const Vector first = mass(before), second = mass(after), gains = second - first;
+    const Estimates by_gaussian = before.model->log_likelihood(evidence, LikelihoodKind::mass, compute_);
+    const Vector first = by_gaussian.value.col(0),
+                 second = after.model->log_likelihood(evidence, LikelihoodKind::mass, compute_).value.col(0),
+                 gains = second - first;
     RefinementReport report;
     report.refinement = Refinement::orthant_em;
     report.students = judges_->student_count();
     report.trace = {first.mean(), second.mean()};
     const auto count = static_cast<double>(gains.size());
-    report.standard_error =
-        count > 1 ? std::sqrt((gains.array() - gains.mean()).square().sum() / (count - 1) / count) : infinity;
+    const double spread = std::sqrt((gains.array() - gains.mean()).square().sum() / std::max(1.0, count - 1) / count);
+    // What the Gaussian's mass may be off by is no noise that students would average out.
+    report.standard_error = count > 1 ? std::hypot(spread, by_gaussian.standard_error.mean()) : infinity;
     report.kept_round = gains.mean() > errors_above * report.standard_error ? 1 : 0;
     report.gain = report.kept_round == 1 ? gains.mean() : 0;
     const double seconds = before.seconds + after.seconds;
