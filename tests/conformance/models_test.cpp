@@ -109,11 +109,30 @@ TEST_P(Conformance, StatePosteriorsSumToOneAndPathsAreTheirBest) {
   const EvidenceBatch known = evidence(chain, 20, 4);
   const RowMatrix posterior = chain.posterior(known, compute_);
   const auto paths = chain.paths(known, compute_);
-  for (Index s = 0; s < posterior.rows(); ++s) {
-    for (Id t = 0; t < chain.step_count(); ++t) {
-      EXPECT_NEAR(posterior.row(s).segment(t * chain.state_count(), chain.state_count()).sum(), 1, 1e-12);
-      EXPECT_GT(posterior(s, t * chain.state_count() + paths[static_cast<std::size_t>(s)][static_cast<std::size_t>(t)]),
-                0);
+  const Id steps = chain.step_count(), all = chain.state_count();
+  std::vector<double> total(20, 0), largest(20, -1);
+  std::vector<std::vector<Id>> best(20);
+  std::vector<RowMatrix> shares(20, RowMatrix::Zero(steps, all));
+  std::vector<Id> path(static_cast<std::size_t>(steps), 0);
+  for (Id code = 0; code < static_cast<Id>(std::lround(std::pow(all, steps))); ++code) {
+    for (Id t = 0, rest = code; t < steps; ++t, rest /= all)
+      path[static_cast<std::size_t>(t)] = rest % all;
+    const std::vector<World> worlds = test::worlds_of_path(chain, *GetParam().truth, path);
+    for (std::size_t s = 0; s < 20; ++s) {
+      const double weight = mass(worlds, known, static_cast<std::int64_t>(s));
+      if (weight > largest[s]) best[s] = path;
+      largest[s] = std::max(largest[s], weight);
+      total[s] += weight;
+      for (Id t = 0; t < steps; ++t)
+        shares[s](t, path[static_cast<std::size_t>(t)]) += weight;
+    }
+  }
+  for (std::size_t s = 0; s < 20; ++s) {
+    EXPECT_EQ(paths[s], best[s]) << s;
+    for (Id t = 0; t < steps; ++t) {
+      const auto found = posterior.row(static_cast<Index>(s)).segment(t * all, all);
+      EXPECT_NEAR(found.sum(), 1, 1e-12);
+      EXPECT_LT((found - shares[s].row(t) / total[s]).cwiseAbs().maxCoeff(), 1e-11) << s;
     }
   }
 }

@@ -5,15 +5,17 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/emissions/bernoulli.h"
+#include "desirepath/evaluation/model_selection.h"
 #include "desirepath/models/hidden_chain.h"
 #include "desirepath/queries/inference_accuracy.h"
 #include "desirepath/queries/sample_error.h"
 #include "desirepath/queries/student_scores.h"
+#include "desirepath/transcripts/split.h"
 
 namespace desirepath {
 namespace {
 
-/// Three periods, two courses; rows of bits by student, "-" for a period of absence.
+/// Three periods, two courses; rows of bits by student, "-" for a period of absence, "left" from when on.
 Cohort cohort_of(const std::vector<std::vector<std::string>>& students) {
   CohortParts parts;
   parts.schema = test::small_schema(2, 3);
@@ -22,9 +24,9 @@ Cohort cohort_of(const std::vector<std::vector<std::string>>& students) {
     parts.students.push_back("s" + std::to_string(s));
     for (Id t = 0; t < 3; ++t) {
       const std::string& row = students[s][static_cast<std::size_t>(t)];
-      parts.presence.push_back(row == "-" ? Presence::unknown : Presence::present);
+      parts.presence.push_back(row == "-" ? Presence::unknown : row == "left" ? Presence::left : Presence::present);
       for (Id c = 0; c < 2; ++c) {
-        if (row != "-" && row[static_cast<std::size_t>(c)] == '1') enrollments.add(t * 2 + c);
+        if (row.size() == 2 && row[static_cast<std::size_t>(c)] == '1') enrollments.add(t * 2 + c);
       }
       enrollments.finish_row();
     }
@@ -60,6 +62,25 @@ TEST(SampleError, SamplesHaveTheModelsShares) {
   const double expected[] = {0.55, 0.55, 0.45, 0.45, 0.55, 0.5};
   for (Index bit = 0; bit < 6; ++bit)
     EXPECT_NEAR(shares.bit[bit], expected[bit], 5 * 0.5 / std::sqrt(20000)) << bit;
+}
+
+TEST(SampleError, LeaversAreDrawnGoneWhenTheyAreGone) {
+  // The first kind leaves early, the second stays.
+  ChainParameters parameters = two_kinds().parameters();
+  parameters.departures.resize(2, 3);
+  parameters.departures << 0.6, 0.3, 0.1, 0.1, 0.1, 0.8;
+  const HiddenChain model(two_kinds().identity(), std::move(parameters));
+  const Cohort like = cohort_of({{"00", "00", "00"}, {"00", "left", "left"}});
+  constexpr int draws = 20000;
+  const EnrollmentShares shares = model_shares(model, like, draws, RandomStream(3), Compute(2));
+  // Who stayed is of the first kind with 0.1 / 0.9, who left after the first period with 0.6 / 0.7.
+  const double stayed = 0.1 / 0.9, left = 0.6 / 0.7, first[] = {0.9, 0.9, 0.8, 0.6, 0.7, 0.5},
+               second[] = {0.2, 0.2, 0.1, 0.3, 0.4, 0.5};
+  for (int bit = 0; bit < 6; ++bit) {
+    const double p = stayed * first[bit] + (1 - stayed) * second[bit];
+    const double q = left * first[bit] + (1 - left) * second[bit];
+    EXPECT_NEAR(shares.bit[bit], bit < 2 ? (p + q) / 2 : p, 5 * 0.5 / std::sqrt(draws)) << bit;
+  }
 }
 
 TEST(InferenceAccuracy, CountsAnswersAndNats) {
@@ -100,6 +121,55 @@ TEST(HeldOut, MeanAndItsError) {
   const double b = std::log(0.5 * 0.1 * 0.1 * 0.3 * 0.5 + 0.5 * 0.8 * 0.8 * 0.6 * 0.5);
   EXPECT_NEAR(score.mean(), (a + b) / 2, 1e-12);
   EXPECT_NEAR(score.standard_error_of_mean, std::abs(a - b) / 2, 1e-12);  // two students: |a-b|/sqrt(2)/sqrt(2)
+}
+
+// Students are independent; what their estimates are off by, a common bias or common draws, is not.
+TEST(HeldOut, ErrorsOfEstimatesDoNotAverageOut) {
+  Estimates estimates;
+  estimates.value = (RowMatrix(2, 1) << -1, -3).finished();
+  estimates.standard_error = (RowMatrix(2, 1) << 0.3, 0.1).finished();
+  EXPECT_NEAR(summarize_scores(estimates, LikelihoodKind::mass).standard_error_of_mean, std::hypot(1, 0.2), 1e-12);
+  // A weight of two is the student twice: the spread of -1, -1, -3, and errors that count by weight, not its square.
+  EXPECT_NEAR(summarize_scores(estimates, LikelihoodKind::mass, {2, 1}).standard_error_of_mean,
+              std::hypot(std::sqrt(8.0 / 3 / 2 / 3), 0.7 / 3), 1e-12);
+  // A thousand like them are no better known.
+  Estimates many{RowMatrix::Constant(1000, 1, -2), RowMatrix::Constant(1000, 1, 0.05)};
+  EXPECT_NEAR(summarize_scores(many, LikelihoodKind::mass).standard_error_of_mean, 0.05, 1e-12);
+}
+
+TEST(InferenceAccuracy, SaysTheLeastProbabilityItCounts) {
+  const HiddenChain model = two_kinds();
+  const Cohort training = cohort_of({{"11", "11", "11"}, {"11", "11", "00"}, {"00", "11", "00"}});
+  const Cohort asked = cohort_of({{"11", "00", "11"}});
+  const InferenceScore score = infer_period(model, training, asked, {}, Compute(1));
+  EXPECT_DOUBLE_EQ(score.least_probability, 0.125);  // half a student of four
+  EXPECT_NEAR(score.marginal_entropy, -2 * std::log(0.125), 1e-12);
+  ASSERT_EQ(score.student_entropy.size(), 1U);
+  EXPECT_DOUBLE_EQ(score.student_entropy[0], score.cross_entropy);
+}
+
+TEST(Selection, GaussiansAreChosenByMass) {
+  // Courses of hardly any takers: densities of -1/+1 grow without end as states are added, the mass does not.
+  const Cohort cohort =
+      test::random_cohort({.students = 300, .courses = 6, .periods = 2, .taken = 0.15, .unknown = 0}, RandomStream(9));
+  FitOptions options("gmm");
+  options.set("restarts", 1).set("iterations", 40);
+  const Compute compute(2);
+  const Selection selection = select_states(cohort, options, {1, 6}, 0.25, {compute});
+  EXPECT_EQ(selection.kind, LikelihoodKind::mass);
+  EXPECT_EQ(selection.criteria_kind, LikelihoodKind::density);
+  const Split split = split_by_share(cohort, {0.25, 0}, RandomStream(options.seed).child("validation"));
+  const EvidenceBatch held_out = EvidenceBatch::of(cohort.select(split.validation));
+  double best[2] = {};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const FitResult fit = fit_model(cohort.select(split.training), options.set("states", i == 0 ? 1 : 6), {compute});
+    EXPECT_NEAR(selection.rows[i].held_out,
+                fit.model->log_likelihood(held_out, LikelihoodKind::mass, compute).value.mean(), 1e-9);
+    best[i] = fit.model->log_likelihood(held_out, LikelihoodKind::density, compute).value.mean();
+  }
+  EXPECT_LT(best[0], best[1]);  // by density the other number would have won
+  EXPECT_EQ(selection.best_held_out, 1);
+  EXPECT_NE(selection.finding().find("of the training density"), std::string::npos);
 }
 
 }  // namespace

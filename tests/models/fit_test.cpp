@@ -128,7 +128,24 @@ TEST_P(GaussianTrace, IsMatchedOverTwentyIterations) {
   expect_equal_traces(fit.trace,
                       test::textbook_trace(cohort, label_matrix(cohort, context.labels, 3, one_step), textbook));
   EXPECT_EQ(fit.kind, LikelihoodKind::density);
+  // The model that comes back is the iterate it is said to be: its own density, not what the trace noted.
+  const double own = fit.model->log_likelihood(EvidenceBatch::of(cohort), fit.kind, compute).value.sum();
+  EXPECT_NEAR(own, fit.trace[static_cast<std::size_t>(fit.best_iteration)], 1e-9 * std::abs(own));
   EXPECT_EQ(fit.log_likelihood, fit.trace[static_cast<std::size_t>(fit.best_iteration)]);
+}
+
+TEST(Fit, TheBestIterateOfAnInexactClimbComesBack) {
+  // The additive ridge is no exact M step: with this much of it the objective falls after its peak.
+  const Cohort cohort = test::random_cohort({.students = 70, .courses = 4, .periods = 3, .taken = 0.35, .unknown = 0.3},
+                                            RandomStream(13));
+  FitOptions options = options_for("gmm", 3);
+  options.set("covariance", "full").set("ridge", 0.3).set("iterations", 40);
+  const FitResult fit = test::fit(cohort, options);
+  const auto best = static_cast<std::size_t>(fit.best_iteration);
+  ASSERT_LT(best + 1, fit.trace.size());
+  const double own = fit.model->log_likelihood(EvidenceBatch::of(cohort), fit.kind, Compute(2)).value.sum();
+  EXPECT_NEAR(own, fit.trace[best], 1e-9 * std::abs(own));
+  EXPECT_GT(std::abs(own - fit.trace.back()), 1e-6 * std::abs(own));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -458,16 +475,84 @@ TEST(Fit, AScoreDoesNotDependOnItsCompany) {
 }
 
 TEST(Fit, ValidationPicksTheIterate) {
-  const Cohort cohort =
-      test::random_cohort({.students = 120, .courses = 12, .periods = 2, .unknown = 0}, RandomStream(51));
+  const auto draw = [](std::int64_t students, std::uint64_t seed) {
+    return test::random_cohort({.students = students, .courses = 12, .periods = 2, .unknown = 0}, RandomStream(seed));
+  };
+  const Cohort training = draw(84, 51), validation = draw(36, 52);
   FitOptions options = options_for("nb", 8);
   options.set("iterations", 60);
-  options.set("validation", 0.3);
-  const FitResult fit = test::fit(cohort, options, 2);
+  const Compute compute(2);
+  TrainingContext context{compute};
+  context.validation = &validation;
+  const FitResult fit = fit_model(training, options, context);
   ASSERT_FALSE(fit.validation_trace.empty());
-  EXPECT_EQ(fit.validation_trace[static_cast<std::size_t>(fit.best_iteration)],
-            *std::ranges::max_element(fit.validation_trace));
-  EXPECT_EQ(fit.students, 84);
+  const auto best = static_cast<std::size_t>(fit.best_iteration);
+  EXPECT_EQ(fit.validation_trace[best], *std::ranges::max_element(fit.validation_trace));
+  // The model is that iterate, which is not the last.
+  const double own = fit.model->log_likelihood(EvidenceBatch::of(validation), fit.kind, compute).value.mean();
+  EXPECT_NEAR(own, fit.validation_trace[best], 1e-9);
+  EXPECT_GT(own, fit.validation_trace.back() + 1e-3);
+  options.set("validation", 0.3);
+  EXPECT_EQ(test::fit(draw(120, 51), options).students, 84);
+}
+
+TEST(Fit, AnswersOfGaussiansWeighStatesByMass) {
+  const Cohort cohort =
+      test::random_cohort({.students = 250, .courses = 6, .periods = 3, .unknown = 0.2, .left = 0.1}, RandomStream(81));
+  const EvidenceBatch evidence = EvidenceBatch::of(cohort);
+  const Compute compute(2);
+  for (const char* choice : {"gmm", "cmm", "hmm+gaussian"}) {
+    FitOptions options = options_for(choice, 3);
+    options.set("state-pseudocount", 0.0);
+    const FitResult fit = test::fit(cohort, options);
+    const HiddenChain& chain = test::chain_of(fit);
+    ASSERT_TRUE(chain.parameters().mass_law) << choice;
+    const ChainPrior &law = chain.parameters().mass_law->prior, &own = chain.parameters().prior;
+    double moved = (law.initial - own.initial).cwiseAbs().maxCoeff();
+    for (std::size_t t = 0; t < law.transitions.size(); ++t)
+      moved = std::max(moved, (law.transitions[t] - own.transitions[t]).cwiseAbs().maxCoeff());
+    EXPECT_GT(moved, 1e-6) << choice;
+    // The maximum of the mass: EM of the law stays where it is.
+    const Vector expected = chain.posterior(evidence, compute).leftCols(chain.state_count()).colwise().mean();
+    EXPECT_LT((expected - chain.share(0)).cwiseAbs().maxCoeff(), 0.005) << choice;
+    // What EM climbed is still there.
+    EXPECT_NEAR(chain.log_likelihood(evidence, LikelihoodKind::density, compute).value.sum(), fit.trace.back(),
+                1e-9 * std::abs(fit.trace.back()));
+    std::vector<Id> all;
+    for (Id bit = 0; bit < cohort.schema().bit_count(); ++bit)
+      all.push_back(bit);
+    ArchiveWriter writer("model");
+    chain.save(writer);
+    writer.set("training", "{}");
+    const StoredModel loaded = load_model(ArchiveReader::from_bytes(writer.bytes(), "file"));
+    EXPECT_EQ(loaded.model->marginals(evidence, all, compute).value, chain.marginals(evidence, all, compute).value);
+    const FitResult plain = test::fit(cohort, options.set("calibrate", "none"));
+    EXPECT_FALSE(test::chain_of(plain).parameters().mass_law) << choice;
+  }
+}
+
+TEST(Fit, CalibratedSharesStayTheStudentsUnderTheLawOfMass) {
+  const Cohort cohort =
+      test::random_cohort({.students = 400, .courses = 6, .periods = 2, .unknown = 0.2}, RandomStream(82));
+  for (const char* choice : {"gmm", "cmm"}) {
+    const FitResult fit = test::fit(cohort, options_for(choice, 3));
+    ASSERT_TRUE(test::chain_of(fit).parameters().mass_law) << choice;
+    std::vector<Id> all;
+    Vector taken = Vector::Zero(12), known = Vector::Zero(12);
+    for (Id bit = 0; bit < 12; ++bit) {
+      all.push_back(bit);
+      for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+        if (!cohort.is_present(s, bit / 6)) continue;
+        known[bit] += 1;
+        taken[bit] += std::ranges::count(cohort.bits(s, bit / 6), bit) > 0 ? 1 : 0;
+      }
+    }
+    const EvidenceBatch nothing =
+        EvidenceBatch::of(cohort.select(std::vector<std::int64_t>{0})).without_periods(std::vector<Id>{0, 1});
+    const RowMatrix share = fit.model->marginals(nothing, all, Compute(1)).value;
+    for (Index bit = 0; bit < 12; ++bit)
+      EXPECT_NEAR(share(0, bit), taken[bit] / known[bit], 0.003) << choice << ", bit " << bit;
+  }
 }
 
 TEST(Fit, CheckpointsContinueToTheSameBits) {

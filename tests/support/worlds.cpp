@@ -96,6 +96,22 @@ std::vector<World> enumerate_worlds(const HiddenChain& model, const EmissionTrut
   return worlds;
 }
 
+std::vector<World> worlds_of_path(const HiddenChain& model, const EmissionTruth& truth, const std::vector<Id>& path) {
+  // Of a chain that walks this path and no other.
+  ChainParameters only = model.parameters();
+  double probability = only.prior.initial[path[0]];
+  only.prior.initial = Vector::Unit(only.prior.initial.size(), path[0]);
+  for (std::size_t t = 0; t + 1 < path.size(); ++t) {
+    probability *= only.prior.transitions[t](path[t], path[t + 1]);
+    only.prior.transitions[t].row(path[t]) = Vector::Unit(only.prior.initial.size(), path[t + 1]).transpose();
+  }
+  if (!(probability > 0)) return {};
+  std::vector<World> worlds = enumerate_worlds(HiddenChain(model.identity(), std::move(only)), truth);
+  for (World& world : worlds)
+    world.probability *= probability;
+  return worlds;
+}
+
 bool agrees(const World& world, const EvidenceBatch& evidence, std::int64_t student) {
   const Id courses = evidence.course_count();
   for (Id t = 0; t < evidence.period_count(); ++t) {

@@ -24,6 +24,9 @@ std::vector<World> enumerate_worlds(const HiddenChain& model, const EmissionTrut
 /// Whether a world agrees with what is known of a student.
 bool agrees(const World& world, const EvidenceBatch& evidence, std::int64_t student);
 
+/// The same with their probabilities along one path of states, one a step: p(path, world).
+std::vector<World> worlds_of_path(const HiddenChain& model, const EmissionTruth& truth, const std::vector<Id>& path);
+
 /// A chain of the catalog with drawn parameters.
 HiddenChain random_chain(const std::string& model, const EmissionTruth& truth, Id courses, Id periods, Id states,
                          bool with_left, RandomStream stream);

@@ -17,7 +17,7 @@ std::string_view name_of(LikelihoodKind kind) {
 }
 
 std::span<const std::string_view> value_names(Precision) {
-  static constexpr std::array<std::string_view, 2> names = {"quick", "sampled"};
+  static constexpr std::array<std::string_view, 3> names = {"quick", "sampled", "fitted"};
   return names;
 }
 

@@ -24,15 +24,26 @@ enum class LikelihoodKind {
 };
 std::string_view name_of(LikelihoodKind kind);
 
-/// Where a likelihood has no closed form: expectation propagation alone, or importance sampling around it with a
-/// standard error, about ten times slower. The caller's choice, never the batch's size.
-enum class Precision { quick, sampled };
+/// Where a likelihood has no closed form: expectation propagation, or sampling with a standard error, ten times slower
+/// and more; or, where that is much faster, that of a simpler distribution fitted to the states (LikelihoodGap). The
+/// caller's choice, never the batch's size.
+enum class Precision { quick, sampled, fitted };
 std::span<const std::string_view> value_names(Precision);
 
 /// Log-likelihoods of rows in every state.
 struct RowScores {
   RowMatrix log_likelihood;  // rows by states
-  RowMatrix standard_error;  // of each; empty = exact
+  /// What each may be off by; empty = exact. A bias, or draws that rows and states share: it does not average out.
+  RowMatrix standard_error;
+};
+
+/// Scores of something simpler than the emission: what, and what the emission itself gives more on some rows.
+struct LikelihoodGap {
+  std::string of;  // empty: the emission is scored as it is
+  std::int64_t rows = 0;
+  double mean = 0;
+  double root_mean_square = 0;
+  double largest = 0;  // absolute
 };
 
 /// Two courses that an emission ties to each other.
@@ -77,10 +88,8 @@ class Emission {
   virtual std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const = 0;
   /// The same without shortcuts, where given() takes any: slower, perhaps sampled.
   virtual std::unique_ptr<GivenPattern> given_exactly(const UnknownBits& unknown) const { return given(unknown); }
-  /// Whether likelihood_note() has anything to say: it may cost a pass over the students.
-  virtual bool approximates(LikelihoodKind) const { return false; }
-  /// What a reader of these likelihoods should know of their making; empty: nothing.
-  virtual std::string likelihood_note(const StepRows&, LikelihoodKind, const Compute&) const { return {}; }
+  /// Whether score() is of something simpler, and what that costs.
+  virtual LikelihoodGap likelihood_gap(const StepRows&, LikelihoodKind, Precision, const Compute&) const { return {}; }
   /// p(bit = 1 | state) with nothing known: bits by states.
   virtual RowMatrix bit_probabilities() const = 0;
   /// The courses it ties to each other, strongest first; empty where it knows no such ties.
@@ -133,6 +142,11 @@ class EmissionLearner {
   /// Called once after EM, with the responsibilities the emission itself gives: what is set outside the climb, such as
   /// calibrated marginals. Null: the emission stays as it is.
   virtual std::unique_ptr<Emission> finish(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
+    return nullptr;
+  }
+  /// Called where the chain was then fitted anew to the mass of the states: the emission with the true share of every
+  /// bit under the shares the states have now (periods of the step by states, rows sum to one). Null: it stays.
+  virtual std::unique_ptr<Emission> balance(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
     return nullptr;
   }
   /// For leave-one-out scores; null where the family has no such M step. Must not outlive rows and emission.

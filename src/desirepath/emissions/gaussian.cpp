@@ -8,6 +8,7 @@
 #include "desirepath/emissions/gaussian_dense.h"
 #include "desirepath/emissions/gaussian_factors.h"
 #include "desirepath/emissions/gaussian_mass.h"
+#include "desirepath/emissions/gaussian_whole.h"
 #include "desirepath/probability/gaussian.h"
 #include "desirepath/probability/normal.h"
 
@@ -119,10 +120,25 @@ const ThresholdedStates& GaussianEmission::thresholded(const Compute& compute) c
   return *thresholded_;
 }
 
+bool GaussianEmission::is_fitted(LikelihoodKind kind, Precision precision) const {
+  if (kind != LikelihoodKind::mass || !parameters_.is_dense()) return false;
+  return precision == Precision::fitted ||
+         (precision == Precision::quick && bit_count() > GaussianOptions::most_dense_bits);
+}
+
 RowScores GaussianEmission::score(const StepRows& rows, LikelihoodKind kind, Precision precision,
                                   const Compute& compute) const {
-  if (kind == LikelihoodKind::mass) return mass_scores(thresholded(compute), rows, compute, precision);
-  return {parameters_.is_dense() ? dense_scores(*this, rows, compute) : factor_scores(*this, rows, compute), {}};
+  if (kind == LikelihoodKind::density)
+    return {parameters_.is_dense() ? dense_scores(*this, rows, compute) : factor_scores(*this, rows, compute), {}};
+  if (parameters_.is_dense() && !is_fitted(kind, precision)) return whole_mass_scores(*this, rows, precision, compute);
+  RowScores scores = factor_mass_scores(thresholded(compute), rows, precision, compute);
+  if (parameters_.is_dense()) scores.standard_error.array() += gap_of_fit(*this, rows, compute).root_mean_square;
+  return scores;
+}
+
+LikelihoodGap GaussianEmission::likelihood_gap(const StepRows& rows, LikelihoodKind kind, Precision precision,
+                                               const Compute& compute) const {
+  return is_fitted(kind, precision) ? gap_of_fit(*this, rows, compute) : LikelihoodGap{};
 }
 
 std::unique_ptr<GivenPattern> GaussianEmission::given(const UnknownBits& unknown) const {
@@ -130,19 +146,7 @@ std::unique_ptr<GivenPattern> GaussianEmission::given(const UnknownBits& unknown
 }
 
 std::unique_ptr<GivenPattern> GaussianEmission::given_exactly(const UnknownBits& unknown) const {
-  return thresholded_given(thresholded(Compute(1)), unknown);
-}
-
-std::string GaussianEmission::likelihood_note(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const {
-  if (!approximates(kind)) return {};
-  const std::int64_t count = bit_count() <= 600 ? 16 : 4;
-  const MassCheck check = check_mass(*this, rows, count, compute);
-  if (check.rows == 0) return {};
-  return concat("mass by ", thresholded_->states.front().factor_count(),
-                " factors fitted to each state's correlations; on ", check.rows, " rows the whole covariance gives ",
-                fixed(std::abs(check.mean_difference), 3), check.mean_difference < 0 ? " more" : " less",
-                " on average (largest difference ", fixed(check.largest, 3), ", standard error ",
-                fixed(check.standard_error, 3), ")");
+  return parameters_.is_dense() ? truncated_given(*this, unknown) : thresholded_given(thresholded(Compute(1)), unknown);
 }
 
 RowMatrix GaussianEmission::bit_probabilities() const {

@@ -45,7 +45,7 @@ class GaussianEmission : public Emission {
   /// The precisions of a dense covariance as scores; made once, when first asked for.
   const DenseForm& dense_form(const Compute& compute) const;
 
-  /// The states thresholded at zero, with few factors; made once, when first asked for.
+  /// The states thresholded at zero, with few factors (of a whole covariance: fitted); made once, when first asked for.
   const ThresholdedStates& thresholded(const Compute& compute) const;
 
   std::string_view family() const override { return family_name; }
@@ -57,10 +57,8 @@ class GaussianEmission : public Emission {
                   const Compute& compute) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   std::unique_ptr<GivenPattern> given_exactly(const UnknownBits& unknown) const override;
-  bool approximates(LikelihoodKind kind) const override {
-    return kind == LikelihoodKind::mass && parameters_.is_dense();
-  }
-  std::string likelihood_note(const StepRows& rows, LikelihoodKind kind, const Compute& compute) const override;
+  LikelihoodGap likelihood_gap(const StepRows& rows, LikelihoodKind kind, Precision precision,
+                               const Compute& compute) const override;
   RowMatrix bit_probabilities() const override;
   std::int64_t parameter_count() const override;
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
@@ -68,6 +66,9 @@ class GaussianEmission : public Emission {
   std::int64_t byte_count() const override;
 
  private:
+  /// Whether a mass is that of few factors fitted to whole covariances.
+  bool is_fitted(LikelihoodKind kind, Precision precision) const;
+
   GaussianParameters parameters_;
   mutable std::once_flag form_made_, thresholded_made_;
   mutable std::unique_ptr<DenseForm> form_;
@@ -115,6 +116,8 @@ class GaussianLearner : public EmissionLearner {
                                      const Compute& compute) const override;
   std::unique_ptr<Emission> finish(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
                                    const Compute& compute) const override;
+  std::unique_ptr<Emission> balance(const StepRows& rows, const RowMatrix& state_shares, const Emission& emission,
+                                    const Compute& compute) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;
   bool exact_m_step() const override { return options_.ridge == 0; }
   bool needs_previous(const StepRows& rows) const override {

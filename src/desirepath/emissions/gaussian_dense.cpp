@@ -12,11 +12,6 @@
 
 namespace desirepath::inline emissions {
 
-namespace {
-
-/// Rows of a pattern fewer than this are scored one by one, without a table of pairs.
-constexpr std::int64_t few_rows = 24;
-
 std::vector<Id> known_bits(const UnknownBits& unknown, Id bits) {
   std::vector<Id> known;
   for (Id bit = 0; bit < bits; ++bit) {
@@ -24,6 +19,19 @@ std::vector<Id> known_bits(const UnknownBits& unknown, Id bits) {
   }
   return known;
 }
+
+void factorise_surely(Matrix& covariance) {
+  const Matrix given = covariance;
+  for (double jitter = 0; !factorise(covariance); jitter = jitter == 0 ? 1e-14 : 100 * jitter) {
+    covariance = given;
+    covariance.diagonal().array() += jitter * given.diagonal().maxCoeff();
+  }
+}
+
+namespace {
+
+/// Rows of a pattern fewer than this are scored one by one, without a table of pairs.
+constexpr std::int64_t few_rows = 24;
 
 void require_factor(bool found) {
   if (!found) throw NumericalError("Gaussian: a covariance is not positive definite");
@@ -281,14 +289,7 @@ class DenseGiven : public GivenPattern {
   const Matrix& factor_of(Index state) const {
     if (nothing_known_) return emission_.parameters().factor_of(state);
     const std::size_t g = group_of(state);
-    std::call_once(factor_made_[g], [&] {
-      // Given much, little may remain: rounding must not make it negative.
-      const Matrix covariance = factors_[g];
-      for (double jitter = 0; !factorise(factors_[g]); jitter = jitter == 0 ? 1e-14 : 100 * jitter) {
-        factors_[g] = covariance;
-        factors_[g].diagonal().array() += jitter * covariance.diagonal().maxCoeff();
-      }
-    });
+    std::call_once(factor_made_[g], [&] { factorise_surely(factors_[g]); });
     return factors_[g];
   }
 

@@ -27,6 +27,12 @@ class DenseForm {
   Vector log_determinants_;
 };
 
+/// The bits that are not unknown, ascending.
+std::vector<Id> known_bits(const UnknownBits& unknown, Id bits);
+
+/// Replaces a covariance by its lower factor. Given much, little may remain: rounding must not make it negative.
+void factorise_surely(Matrix& covariance);
+
 /// One state's step split in two by what is known: unknown given known is linear.
 struct DenseConditional {
   std::vector<Id> known, unknown;

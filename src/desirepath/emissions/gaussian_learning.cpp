@@ -382,6 +382,31 @@ std::unique_ptr<Emission> GaussianLearner::finish(const StepRows& rows, const Ro
   return std::make_unique<GaussianEmission>(std::move(parameters));
 }
 
+std::unique_ptr<Emission> GaussianLearner::balance(const StepRows& rows, const RowMatrix& state_shares,
+                                                   const Emission& emission, const Compute& compute) const {
+  GaussianParameters parameters = dynamic_cast<const GaussianEmission&>(emission).parameters();
+  const RowMatrix weights = Eigen::Map<const Vector>(rows.weights().data(), static_cast<Index>(rows.weights().size()));
+  const BitCounts counts = count_bits(rows, weights, compute);
+  const double a = std::max(options_.pseudocount, 1e-6);
+  const Index courses = parameters.mean.rows() / state_shares.rows();
+  for (Index j = 0; j < parameters.mean.rows(); ++j) {
+    const double share = (counts.taken(j, 0) + a) / (counts.known(j, 0) + 2 * a);
+    const auto states = state_shares.row(j / courses);
+    auto mean = parameters.standard_mean.row(j);
+    // All states move together, so that what tells them apart stays; the sum of their shares grows with the step.
+    double low = -20, high = 20;
+    for (int halving = 0; halving < 60; ++halving) {
+      const double step = 0.5 * (low + high);
+      double found = 0;
+      for (Index k = 0; k < states.size(); ++k)
+        found += states[k] * normal_cdf(mean[k] + step);
+      (found < share ? low : high) = step;
+    }
+    mean.array() += 0.5 * (low + high);
+  }
+  return std::make_unique<GaussianEmission>(std::move(parameters));
+}
+
 double GaussianLearner::log_prior(const StepRows& rows, const Emission& emission) const {
   const double prior = prior_students(rows.bit_count());
   if (prior == 0) return 0;

@@ -4,12 +4,12 @@
 #include <cmath>
 
 #include "desirepath/emissions/gaussian_dense.h"
+#include "desirepath/emissions/gaussian_whole.h"
 #include "desirepath/emissions/thresholded_rows.h"
 #include "desirepath/probability/factor_ep.h"
 #include "desirepath/probability/factor_fit.h"
 #include "desirepath/probability/factor_sampler.h"
 #include "desirepath/probability/normal.h"
-#include "desirepath/probability/orthant.h"
 
 namespace desirepath::inline emissions {
 
@@ -19,14 +19,6 @@ namespace {
 constexpr double near_best = 8;
 /// What expectation propagation with its correction is off by, at most, on all but extreme problems.
 constexpr double ep_error = 0.01;
-
-Matrix correlation_of(const Matrix& covariance) {
-  const Vector inverse = covariance.diagonal().cwiseSqrt().cwiseInverse();
-  Matrix result = inverse.asDiagonal() * covariance * inverse.asDiagonal();
-  result = (0.5 * (result + result.transpose())).eval();
-  result.diagonal().setOnes();
-  return result;
-}
 
 }  // namespace
 
@@ -64,13 +56,13 @@ ThresholdedStates thresholded_states(const GaussianParameters& parameters, const
   return result;
 }
 
-RowScores mass_scores(const ThresholdedStates& thresholded, const StepRows& rows, const Compute& compute,
-                      Precision precision) {
+RowScores factor_mass_scores(const ThresholdedStates& thresholded, const StepRows& rows, Precision precision,
+                             const Compute& compute) {
   const auto states = static_cast<Index>(thresholded.states.size());
   RowScores scores;
   scores.log_likelihood = scores_by_ep(thresholded.states, rows, compute);
   scores.standard_error = RowMatrix::Constant(rows.row_count(), states, ep_error);
-  if (precision == Precision::quick) return scores;
+  if (precision != Precision::sampled) return scores;
   const RowMatrix approximate = scores.log_likelihood;
   std::vector<FactorSampler> samplers;
   for (const ThresholdedFactors& factors : thresholded.states)
@@ -154,46 +146,6 @@ class ThresholdedGiven : public GivenPattern {
 
 std::unique_ptr<GivenPattern> thresholded_given(const ThresholdedStates& thresholded, const UnknownBits& unknown) {
   return std::make_unique<ThresholdedGiven>(thresholded, unknown);
-}
-
-MassCheck check_mass(const GaussianEmission& emission, const StepRows& rows, std::int64_t count,
-                     const Compute& compute) {
-  MassCheck check;
-  const std::int64_t first = rows.first_row(0), available = rows.end_row(0) - first;
-  const GaussianParameters& parameters = emission.parameters();
-  if (available == 0 || !parameters.is_dense()) return check;
-  const ThresholdedStates& thresholded = emission.thresholded(compute);
-  check.rows = std::min(count, available);
-  Vector difference(check.rows), error(check.rows);
-  compute.for_each(check.rows, [&](std::int64_t i) {
-    const std::int64_t row = first + i * available / check.rows;
-    Index best = 0;
-    double fitted = -infinity;
-    for (Index k = 0; k < emission.state_count(); ++k) {
-      FactorEp ep(thresholded.states[static_cast<std::size_t>(k)], score_tolerance);
-      const double plain = ep.solve({rows.taken(row), {}}).log_probability, value = plain + ep.correction();
-      if (value <= fitted) continue;
-      fitted = value;
-      best = k;
-    }
-    OrthantProblem problem;
-    problem.mean = parameters.standard_mean.col(best);
-    problem.covariance = FullCovariance{correlation_of(emission.covariance(static_cast<Id>(best)))};
-    problem.taken.assign(static_cast<std::size_t>(emission.bit_count()), 0);
-    for (const Id bit : rows.taken(row))
-      problem.taken[static_cast<std::size_t>(bit)] = 1;
-    OrthantOptions options;
-    options.estimator = OrthantEstimator::tilted;
-    options.samples = 256;
-    const OrthantEstimate found =
-        estimate_orthant(problem, options, RandomStream(0).child("check").child(static_cast<std::uint64_t>(i)));
-    difference[i] = std::min(0.0, fitted) - found.log_probability;
-    error[i] = found.standard_error.value_or(0);
-  });
-  check.mean_difference = difference.mean();
-  check.largest = difference.cwiseAbs().maxCoeff();
-  check.standard_error = error.maxCoeff();
-  return check;
 }
 
 }  // namespace desirepath::inline emissions

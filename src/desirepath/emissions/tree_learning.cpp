@@ -11,6 +11,8 @@ namespace desirepath::inline emissions {
 
 namespace {
 
+constexpr int fill_steps = 8;  // of a proposed tree
+
 /// Tables (count + a) / (weight + 4a), singles their margins.
 TreeGroup group_from_counts(const DependencyTree& tree, Id first_state, const EdgeCounts& counts,
                             const Eigen::RowVectorXd& weight, double a) {
@@ -96,7 +98,12 @@ std::unique_ptr<Emission> TreeLearner::propose(const StepRows& rows, const RowMa
     groups.push_back(group_from_counts(trees[g], old.first_state(), counts,
                                        total.segment(old.first_state(), old.state_count()), options_.pseudocount));
   }
-  return std::make_unique<TreeEmission>(std::move(groups));
+  // The current tree has filled its unknown bits in all steps so far, a tree filled once from margins would lose to it
+  // whatever its shape: it is judged when it has filled its own a few times, with the states of students as they are.
+  std::unique_ptr<Emission> proposed = std::make_unique<TreeEmission>(std::move(groups));
+  for (int step = 0; step < fill_steps; ++step)
+    proposed = maximize(rows, responsibilities, proposed.get(), compute);
+  return proposed;
 }
 
 double TreeLearner::log_prior(const StepRows&, const Emission& emission) const {

@@ -66,7 +66,9 @@ Selection select_states(const Cohort& cohort, const FitOptions& options, const s
       };
     }
     const FitResult fit = fit_model(training, here, inner);
-    const StudentScores score = score_students(*fit.model, held_out, fit.kind, context.compute, weights);
+    selection.kind = fit.model->likelihood_kinds().front();
+    selection.criteria_kind = fit.kind;
+    const StudentScores score = score_students(*fit.model, held_out, selection.kind, context.compute, weights);
     SelectionRow row;
     row.states = states[i];
     row.log_likelihood = fit.log_likelihood;
@@ -80,7 +82,6 @@ Selection select_states(const Cohort& cohort, const FitOptions& options, const s
     row.held_out_error = score.standard_error_of_mean;
     row.iterations = fit.iterations;
     row.converged = fit.converged;
-    selection.kind = fit.kind;
     selection.rows.push_back(row);
   }
   const auto& rows = selection.rows;
@@ -96,6 +97,7 @@ std::string Selection::finding() const {
   return concat(best_held_out > 0
                     ? concat("Held-out likelihood is best with ", best_held_out, " states")
                     : std::string("Some held-out students are impossible with every number of states (probability 0)"),
+                criteria_kind == kind ? "" : concat(" (", name_of(kind), "); of the training ", name_of(criteria_kind)),
                 ", BIC with ", best_bic, ", ICL with ", best_icl, ", AIC with ", best_aic, ".");
 }
 
@@ -121,6 +123,7 @@ Table Selection::table() const {
 nlohmann::ordered_json Selection::to_json() const {
   return {{"model", model},
           {"likelihood_kind", std::string(name_of(kind))},
+          {"criteria_kind", std::string(name_of(criteria_kind))},
           {"training_students", training_students},
           {"validation_students", validation_students},
           {"best",

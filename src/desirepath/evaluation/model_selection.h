@@ -11,7 +11,7 @@ namespace desirepath::inline evaluation {
 
 struct SelectionRow {
   Id states = 0;
-  double log_likelihood = 0;  // of the training students
+  double log_likelihood = 0;  // of the training students, by the kind that EM climbs
   std::int64_t parameters = 0;
   double bic = 0;  // smaller is better, as are the next two
   double aic = 0;
@@ -26,7 +26,8 @@ struct SelectionRow {
 struct Selection : Answer {
   std::string model;  // as it was asked for
   std::vector<SelectionRow> rows;
-  LikelihoodKind kind = LikelihoodKind::mass;
+  LikelihoodKind kind = LikelihoodKind::mass;           // of the held-out likelihood: the model's first
+  LikelihoodKind criteria_kind = LikelihoodKind::mass;  // of the criteria: what EM climbs
   std::int64_t training_students = 0;
   std::int64_t validation_students = 0;
   /// Best K by each criterion; 0 where held-out students are impossible with every K.

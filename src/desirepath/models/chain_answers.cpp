@@ -32,6 +32,24 @@ std::vector<PatternGroup> group_by_pattern(const RowPool& pool, std::int64_t stu
   return groups;
 }
 
+/// What errors of the scores do to a mean over a student's states is at most the spread of what is averaged times this:
+/// the change of a mean under changed log-weights is their covariance with it (Cauchy and Schwarz).
+Vector error_of_scores(const ChainEvidence& data, const std::vector<RowScores>& scores, const RowMatrix& posterior,
+                       Index states) {
+  Vector result = Vector::Zero(data.student_count());
+  for (std::int64_t s = 0; s < data.student_count(); ++s) {
+    for (Id step = 0; step < data.layout->step_count(); ++step) {
+      const std::int32_t row = data.row(s, step);
+      const RowMatrix& error =
+          scores[static_cast<std::size_t>(data.layout->pool_of[static_cast<std::size_t>(step)])].standard_error;
+      if (row < 0 || error.size() == 0) continue;
+      const auto share = posterior.row(s).segment(step * states, error.cols()).array();
+      result[s] += std::sqrt((share * error.row(row).array().square()).sum());
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute,
@@ -39,7 +57,8 @@ Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const 
   check_evidence(evidence);
   const Id courses = schema().course_count();
   const ChainEvidence data(evidence, layout_);
-  const RowMatrix posterior = posterior_of(data, state_kind(conditioning), compute);
+  const std::vector<RowScores> scores = answer_scores(data, compute);
+  const RowMatrix posterior = posterior_of(data, scores, compute);
   // Bits asked for, by step, in the step's own numbers.
   std::vector<std::vector<Id>> local(layout_.steps.size());
   std::vector<std::vector<Index>> columns(layout_.steps.size());
@@ -55,34 +74,39 @@ Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const 
   const Index states = state_count(), emitting = parameters_.emitting_states();
   Estimates result;
   result.value.setZero(data.student_count(), static_cast<Index>(asked.size()));
+  const bool sampled =
+      conditioning == Conditioning::exact && answers_.emissions.front()->training_kind() != likelihood_kinds().front();
+  Vector weight_error;
+  if (sampled) {
+    result.standard_error.setZero(data.student_count(), static_cast<Index>(asked.size()));
+    weight_error = error_of_scores(data, scores, posterior, states);
+  }
   // A student's share of a row's answer: the states' posterior, and where departures are modelled, being still there.
-  const bool sampled = conditioning == Conditioning::exact &&
-                       parameters_.emissions.front()->training_kind() != state_kind(Conditioning::exact);
-  if (sampled) result.standard_error.setZero(data.student_count(), static_cast<Index>(asked.size()));
   const auto mix = [&](std::int64_t s, std::size_t step, const RowMatrix& given, const RowMatrix& errors) {
     const auto weights = posterior.row(s).segment(static_cast<Index>(step) * states, emitting);
     for (std::size_t i = 0; i < local[step].size(); ++i) {
-      double sum = 0;
+      double sum = 0, squares = 0, error = 0;
       const Id period = asked[static_cast<std::size_t>(columns[step][i])] / courses;
       for (Index k = 0; k < emitting; ++k) {
         double there = 1;
-        if (parameters_.departures.size() > 0) {
+        if (answers_.departures.size() > 0) {
           const DepartureRange& allowed = data.departures[static_cast<std::size_t>(s)];
           double all = 0, later = 0;
           for (Id d = allowed.earliest; d <= allowed.latest; ++d) {
-            all += parameters_.departures(k, d - 1);
-            if (d > period) later += parameters_.departures(k, d - 1);
+            all += answers_.departures(k, d - 1);
+            if (d > period) later += answers_.departures(k, d - 1);
           }
           there = all > 0 ? later / all : 0;
         }
-        sum += weights[k] * given(k, static_cast<Index>(i)) * there;
+        const double share = given(k, static_cast<Index>(i)) * there;
+        sum += weights[k] * share;
+        squares += weights[k] * share * share;
+        error += weights[k] * errors(k, static_cast<Index>(i)) * there;
       }
       result.value(s, columns[step][i]) = sum;
       if (!sampled) continue;
-      double variance = 0;
-      for (Index k = 0; k < emitting; ++k)
-        variance += std::pow(weights[k] * errors(k, static_cast<Index>(i)), 2);
-      result.standard_error(s, columns[step][i]) = std::sqrt(variance);
+      const double spread = std::sqrt(std::max(0.0, squares - sum * sum));
+      result.standard_error(s, columns[step][i]) = error + spread * weight_error[s];
     }
   };
   for (std::size_t p = 0; p < data.pools.size(); ++p) {
@@ -127,26 +151,25 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
   check_evidence(evidence);
   const Id courses = schema().course_count(), periods = schema().period_count();
   const ChainEvidence data(evidence, layout_);
-  const std::vector<RowScores> scores =
-      score_pools(parameters_, data, state_kind(conditioning), Precision::quick, compute);
+  const std::vector<RowScores> scores = answer_scores(data, compute);
   const Id emitting = parameters_.emitting_states();
   const auto students = static_cast<std::size_t>(data.student_count());
   std::vector<std::vector<Id>> path(students);
   std::vector<Id> departure(students, periods);  // first period the student is gone
   compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
-    for_each_student(parameters_, data, scores, range, [&](std::int64_t s, const RowMatrix& emissions) {
+    for_each_student(answers_, data, scores, range, [&](std::int64_t s, const RowMatrix& emissions) {
       RandomStream draws = stream.child(static_cast<std::uint64_t>(s)).child("path");
       const auto at = static_cast<std::size_t>(s);
-      path[at] = sample_path(parameters_.prior, emissions, draws);
+      path[at] = sample_path(answers_.prior, emissions, draws);
       for (Id step = 0; step < layout_.step_count(); ++step) {
         if (path[at][static_cast<std::size_t>(step)] >= emitting)
           departure[at] = std::min(departure[at], layout_.steps[static_cast<std::size_t>(step)].first);
       }
-      if (parameters_.departures.size() == 0) return;
+      if (answers_.departures.size() == 0) return;
       const DepartureRange& allowed = data.departures[at];
       std::vector<double> weights;
       for (Id d = allowed.earliest; d <= allowed.latest; ++d)
-        weights.push_back(parameters_.departures(path[at][0], d - 1));
+        weights.push_back(answers_.departures(path[at][0], d - 1));
       departure[at] = allowed.earliest + static_cast<Id>(draws.categorical(weights));
     });
   });

@@ -15,6 +15,7 @@
 #include "desirepath/models/chain_inputs.h"
 #include "desirepath/models/chain_settings.h"
 #include "desirepath/models/checkpoint.h"
+#include "desirepath/models/mass_law.h"
 #include "desirepath/models/orthant_em.h"
 #include "desirepath/models/state_order.h"
 #include "desirepath/transcripts/split.h"
@@ -321,6 +322,7 @@ class ChainFit : public Training {
           concat(name, ": the model is ", warm.name(), " with ", warm.parameters().emitting_states(), " states"));
     }
     ChainParameters parameters = warm.parameters();
+    parameters.mass_law.reset();
     for (auto& emission : parameters.emissions) {
       if (auto unfinished = learner_->unfinished(*emission)) emission = std::move(unfinished);
     }
@@ -358,7 +360,11 @@ class ChainFit : public Training {
     const std::vector<std::string> notes = problem.notes();
     // What the learner sets after the climb may have another likelihood than the last iterate.
     std::optional<Expectation> finished;
-    if (problem.finish_emissions()) finished = problem.measure();
+    if (problem.finish_emissions()) {
+      weigh_by_mass({*train_, chain_, *evidence_, *learner_, compute_}, problem,
+                    context_.match == nullptr && !keeps_order);
+      finished = problem.measure();
+    }
     if (settings_.refine == Refinement::policy_gradient) {
       const ChainEvidence& held_out = validation_evidence_ ? *validation_evidence_ : *refinement_evidence_;
       result.refinement =

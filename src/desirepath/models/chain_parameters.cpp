@@ -13,15 +13,22 @@ std::size_t ChainParameters::own_transitions(TimeStructure structure) const {
   return structure == TimeStructure::tied ? std::min<std::size_t>(1, all) : all;
 }
 
-std::string ChainParameters::fault(const StepLayout& layout, const Schema& schema) const {
-  const Index states = prior.state_count();
-  if (static_cast<Id>(emissions.size()) != layout.pool_count()) return "emissions do not fit the steps";
-  if (prior.step_count() != layout.step_count()) return "transitions do not fit the steps";
-  const Id bits = layout.shape(schema).bits();
-  for (const auto& emission : emissions) {
-    if (emission->bit_count() != bits || emission->state_count() + (has_left_state ? 1 : 0) != states)
-      return "emissions do not fit courses and states";
+ChainParameters ChainParameters::answering() const {
+  ChainParameters result = *this;
+  if (mass_law) {
+    result.prior = mass_law->prior;
+    result.departures = mass_law->departures;
+    result.mass_law.reset();
   }
+  return result;
+}
+
+namespace {
+
+std::string fault_of(const ChainPrior& prior, const Matrix& departures, const StepLayout& layout,
+                     const Schema& schema) {
+  const Index states = prior.state_count();
+  if (prior.step_count() != layout.step_count()) return "transitions do not fit the steps";
   const auto is_distribution = [](const auto& row) {
     return (row.array() >= 0).all() && std::abs(row.sum() - 1) < 1e-6;
   };
@@ -41,8 +48,7 @@ std::string ChainParameters::fault(const StepLayout& layout, const Schema& schem
   return {};
 }
 
-void ChainParameters::save(ArchiveWriter& archive, const std::string& prefix) const {
-  archive.set(prefix + "left_state", has_left_state ? "yes" : "no");
+void save_law(ArchiveWriter& archive, const std::string& prefix, const ChainPrior& prior, const Matrix& departures) {
   const auto states = static_cast<std::int64_t>(prior.state_count());
   std::vector<double> transitions;  // steps-1 by from by to
   for (const Matrix& transition : prior.transitions) {
@@ -52,6 +58,47 @@ void ChainParameters::save(ArchiveWriter& archive, const std::string& prefix) co
   archive.add(prefix + "initial", prior.initial);
   archive.add(prefix + "transitions", std::move(transitions), {prior.step_count() - 1, states, states});
   if (departures.size() > 0) archive.add_columns(prefix + "departures", departures);
+}
+
+ChainLaw load_law(const ArchiveReader& archive, const std::string& prefix, const StepLayout& layout) {
+  ChainLaw law;
+  const std::vector<double> initial = archive.read<double>(prefix + "initial");
+  const auto states = static_cast<std::int64_t>(initial.size());
+  if (states == 0) archive.refuse("damaged: no states");
+  law.prior.initial = Eigen::Map<const Vector>(initial.data(), states);
+  const std::vector<double> transitions =
+      archive.read<double>(prefix + "transitions", {layout.step_count() - 1, states, states});
+  for (Id t = 0; t + 1 < layout.step_count(); ++t) {
+    law.prior.transitions.emplace_back(
+        Eigen::Map<const RowMatrix>(transitions.data() + t * states * states, states, states));
+  }
+  if (archive.has(prefix + "departures")) law.departures = archive.read_columns(prefix + "departures");
+  return law;
+}
+
+constexpr const char* mass_prefix = "mass.";
+
+}  // namespace
+
+std::string ChainParameters::fault(const StepLayout& layout, const Schema& schema) const {
+  const Index states = prior.state_count();
+  if (static_cast<Id>(emissions.size()) != layout.pool_count()) return "emissions do not fit the steps";
+  const Id bits = layout.shape(schema).bits();
+  for (const auto& emission : emissions) {
+    if (emission->bit_count() != bits || emission->state_count() + (has_left_state ? 1 : 0) != states)
+      return "emissions do not fit courses and states";
+  }
+  std::string fault = fault_of(prior, departures, layout, schema);
+  if (!fault.empty() || !mass_law) return fault;
+  if (mass_law->prior.state_count() != states || mass_law->departures.size() != departures.size())
+    return "the law refitted to mass does not fit the other";
+  return fault_of(mass_law->prior, mass_law->departures, layout, schema);
+}
+
+void ChainParameters::save(ArchiveWriter& archive, const std::string& prefix) const {
+  archive.set(prefix + "left_state", has_left_state ? "yes" : "no");
+  save_law(archive, prefix, prior, departures);
+  if (mass_law) save_law(archive, prefix + mass_prefix, mass_law->prior, mass_law->departures);
   for (std::size_t p = 0; p < emissions.size(); ++p)
     emissions[p]->save(archive, concat(prefix, "emission.", p));
 }
@@ -60,17 +107,11 @@ ChainParameters ChainParameters::load(const ArchiveReader& archive, const std::s
                                       const Schema& schema, const EmissionFamily& family) {
   ChainParameters parameters;
   parameters.has_left_state = archive.metadata(prefix + "left_state") == "yes";
-  const std::vector<double> initial = archive.read<double>(prefix + "initial");
-  const auto states = static_cast<std::int64_t>(initial.size());
-  if (states == 0) archive.refuse("damaged: no states");
-  parameters.prior.initial = Eigen::Map<const Vector>(initial.data(), states);
-  const std::vector<double> transitions =
-      archive.read<double>(prefix + "transitions", {layout.step_count() - 1, states, states});
-  for (Id t = 0; t + 1 < layout.step_count(); ++t) {
-    parameters.prior.transitions.emplace_back(
-        Eigen::Map<const RowMatrix>(transitions.data() + t * states * states, states, states));
-  }
-  if (archive.has(prefix + "departures")) parameters.departures = archive.read_columns(prefix + "departures");
+  ChainLaw law = load_law(archive, prefix, layout);
+  parameters.prior = std::move(law.prior);
+  parameters.departures = std::move(law.departures);
+  if (archive.has(prefix + mass_prefix + "initial"))
+    parameters.mass_law = load_law(archive, prefix + mass_prefix, layout);
   try {
     for (Id p = 0; p < layout.pool_count(); ++p)
       parameters.emissions.push_back(family.load(archive, concat(prefix, "emission.", p)));

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,13 +13,23 @@
 
 namespace desirepath::inline models {
 
+/// Where states begin, how they follow each other, and in a chain of one step when students leave.
+struct ChainLaw {
+  ChainPrior prior;
+  Matrix departures;
+};
+
 /// Copies share the emissions, which are immutable.
 struct ChainParameters {
   ChainPrior prior;                                        // with "left" as the last state where there is one
   std::vector<std::shared_ptr<const Emission>> emissions;  // one a pool of steps; states without "left"
   bool has_left_state = false;
   Matrix departures;  // states by periods 1 .. T (T = never leaves); empty where nobody leaves
+  /// The law refitted to the mass of the emissions, where learning climbs another likelihood: for answers.
+  std::optional<ChainLaw> mass_law = std::nullopt;
 
+  /// As questions see the chain: the law refitted to mass is the law.
+  ChainParameters answering() const;
   Id emitting_states() const { return emissions.front()->state_count(); }
   /// Transitions that are parameters of their own: a tied chain has one for all steps.
   std::size_t own_transitions(TimeStructure structure) const;

@@ -63,10 +63,14 @@ void ChainProblem::aggregate_rows(const std::vector<RowMatrix>& gamma) {
 Expectation ChainProblem::expectation() {
   scores_ =
       score_pools(parameters_, evidence_, parameters_.emissions.front()->training_kind(), Precision::quick, compute_);
-  const bool by_rows = evidence_.layout->step_count() == 1 && !has_departures_;
-  Expectation found = by_rows ? expectation_by_rows() : expectation_by_students();
+  Expectation found = expectation_from_scores();
   found.log_prior = log_prior();
   return found;
+}
+
+Expectation ChainProblem::expectation_from_scores() {
+  const bool by_rows = evidence_.layout->step_count() == 1 && !has_departures_;
+  return by_rows ? expectation_by_rows() : expectation_by_students();
 }
 
 Expectation ChainProblem::expectation_by_rows() {
@@ -219,6 +223,23 @@ bool ChainProblem::finish_emissions() {
     any = true;
   }
   return any;
+}
+
+ChainLaw ChainProblem::fit_law(LikelihoodKind kind) {
+  constexpr int most_iterations = 500;
+  constexpr double tolerance = 1e-7;  // relative, per student
+  scores_ = score_pools(parameters_, evidence_, kind, Precision::quick, compute_);
+  // Whoever is not among these students may have left.
+  has_left_ = parameters_.has_left_state;
+  has_departures_ = parameters_.departures.size() > 0;
+  double before = -infinity;
+  for (int iteration = 0; iteration < most_iterations; ++iteration) {
+    const double found = expectation_from_scores().log_likelihood / total_weight_;
+    if (!(found - before > tolerance * (1 + std::abs(found)))) break;
+    before = found;
+    take_prior(prior_from(responsibilities_));
+  }
+  return {parameters_.prior, parameters_.departures};
 }
 
 ChainParameters ChainProblem::prior_from(const ChainResponsibilities& sums) const {

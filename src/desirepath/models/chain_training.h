@@ -92,6 +92,9 @@ class ChainProblem : public EmProblem {
   Vector left_out_scores() const;
   /// Expected weight of each state, steps by states, at the last E step.
   RowMatrix state_weights() const { return state_weights_; }
+  /// EM of everything but the emissions, from the current parameters, with the emissions scored by this kind. Leaves
+  /// the responsibilities of that.
+  ChainLaw fit_law(LikelihoodKind kind);
   /// The M step of everything but the emissions: only prior, departures and the state of having left are filled.
   ChainParameters prior_from(const ChainResponsibilities& sums) const;
   const std::set<std::string>& warnings() const { return warnings_; }
@@ -109,6 +112,7 @@ class ChainProblem : public EmProblem {
   /// Adds what is expected of a student's departure: states by periods.
   void add_departures(std::int64_t student, double weight, const Eigen::RowVectorXd& states,
                       Eigen::Ref<Matrix> sums) const;
+  Expectation expectation_from_scores();
   Expectation expectation_by_rows();
   Expectation expectation_by_students();
   double log_prior() const;

@@ -27,6 +27,7 @@ TimeStructure structure_named(const ArchiveReader& archive, const std::string& n
 HiddenChain::HiddenChain(ChainIdentity identity, ChainParameters parameters)
     : identity_(std::move(identity)),
       parameters_(std::move(parameters)),
+      answers_(parameters_.answering()),
       layout_(StepLayout::of(identity_.structure, identity_.schema.period_count())) {
   assert(parameters_.fault(layout_, identity_.schema).empty());
 }
@@ -45,7 +46,9 @@ Estimates HiddenChain::log_likelihood(const EvidenceBatch& evidence, LikelihoodK
                                       Precision precision) const {
   check_evidence(evidence);
   const ChainEvidence data(evidence, layout_);
-  const std::vector<RowScores> scores = score_pools(parameters_, data, kind, precision, compute);
+  // The density belongs to what EM climbed with.
+  const ChainParameters& parameters = kind == likelihood_kinds().front() ? answers_ : parameters_;
+  const std::vector<RowScores> scores = score_pools(parameters, data, kind, precision, compute);
   const bool sampled =
       std::ranges::any_of(scores, [](const RowScores& pool) { return pool.standard_error.size() > 0; });
   Estimates result;
@@ -56,36 +59,48 @@ Estimates HiddenChain::log_likelihood(const EvidenceBatch& evidence, LikelihoodK
       // A probability is at most one; a sampled one may come out above, and its error says so.
       result.value(s, 0) = kind == LikelihoodKind::mass ? std::min(value, 0.0) : value;
       if (!sampled) return;
-      // d log p / d log p(step | state) is the posterior of the state.
-      double variance = 0;
+      // d log p / d log p(step | state) is the posterior of the state; the errors are not independent, so they add up.
+      double error = 0;
       for (Id step = 0; step < layout_.step_count(); ++step) {
         const std::int32_t row = data.row(s, step);
-        const RowMatrix& error =
+        const RowMatrix& errors =
             scores[static_cast<std::size_t>(layout_.pool_of[static_cast<std::size_t>(step)])].standard_error;
-        if (row < 0 || error.size() == 0) continue;
-        for (Index k = 0; k < error.cols(); ++k) {
+        if (row < 0 || errors.size() == 0) continue;
+        for (Index k = 0; k < errors.cols(); ++k) {
           const double share = posterior.states()(step, k);
-          if (share > 0) variance += share * share * error(row, k) * error(row, k);
+          if (share > 0) error += share * errors(row, k);
         }
       }
-      result.standard_error(s, 0) = std::sqrt(variance);
+      result.standard_error(s, 0) = error;
     };
-    for_each_posterior(parameters_, data, scores, range, note);
+    for_each_posterior(parameters, data, scores, range, note);
   });
   return result;
 }
 
-std::string HiddenChain::likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind,
-                                         const Compute& compute) const {
+std::string HiddenChain::likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
+                                         Precision precision) const {
   check_evidence(evidence);
-  if (!parameters_.emissions.front()->approximates(kind)) return {};
   const ChainEvidence data(evidence, layout_);
-  return parameters_.emissions.front()->likelihood_note(data.pools.front().rows, kind, compute);
+  LikelihoodGap all;
+  double sum = 0;
+  for (std::size_t p = 0; p < data.pools.size(); ++p) {
+    const LikelihoodGap gap = parameters_.emissions[p]->likelihood_gap(data.pools[p].rows, kind, precision, compute);
+    if (gap.of.empty()) continue;
+    all.of = gap.of;
+    all.rows += gap.rows;
+    sum += gap.mean * static_cast<double>(gap.rows);
+    all.largest = std::max(all.largest, gap.largest);
+  }
+  if (all.of.empty() || all.rows == 0) return all.of;
+  const double mean = sum / static_cast<double>(all.rows);
+  return concat(all.of, ": on ", all.rows, " rows of ", layout_.step_count() > 1 ? "all periods" : "all kinds",
+                " the states themselves give ", fixed(std::abs(mean), 2), mean < 0 ? " less" : " more",
+                " a row on average (largest difference ", fixed(all.largest, 2), ")");
 }
 
-LikelihoodKind HiddenChain::state_kind(Conditioning conditioning) const {
-  const Emission& emission = *parameters_.emissions.front();
-  return conditioning == Conditioning::exact ? emission.likelihood_kinds().front() : emission.training_kind();
+std::vector<RowScores> HiddenChain::answer_scores(const ChainEvidence& data, const Compute& compute) const {
+  return score_pools(answers_, data, likelihood_kinds().front(), Precision::quick, compute);
 }
 
 std::unique_ptr<GivenPattern> HiddenChain::given(std::size_t pool, const UnknownBits& unknown,
@@ -94,12 +109,12 @@ std::unique_ptr<GivenPattern> HiddenChain::given(std::size_t pool, const Unknown
   return conditioning == Conditioning::exact ? emission.given_exactly(unknown) : emission.given(unknown);
 }
 
-RowMatrix HiddenChain::posterior_of(const ChainEvidence& data, LikelihoodKind kind, const Compute& compute) const {
-  const std::vector<RowScores> scores = score_pools(parameters_, data, kind, Precision::quick, compute);
+RowMatrix HiddenChain::posterior_of(const ChainEvidence& data, const std::vector<RowScores>& scores,
+                                    const Compute& compute) const {
   const Index states = state_count();
   RowMatrix result(data.student_count(), layout_.step_count() * states);
   compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
-    for_each_posterior(parameters_, data, scores, range, [&](std::int64_t s, double, const ChainPosterior& posterior) {
+    for_each_posterior(answers_, data, scores, range, [&](std::int64_t s, double, const ChainPosterior& posterior) {
       for (Index t = 0; t < layout_.step_count(); ++t)
         result.row(s).segment(t * states, states) = posterior.states().row(t);
     });
@@ -109,25 +124,25 @@ RowMatrix HiddenChain::posterior_of(const ChainEvidence& data, LikelihoodKind ki
 
 RowMatrix HiddenChain::posterior(const EvidenceBatch& evidence, const Compute& compute) const {
   check_evidence(evidence);
-  return posterior_of(ChainEvidence(evidence, layout_), state_kind(Conditioning::linear), compute);
+  const ChainEvidence data(evidence, layout_);
+  return posterior_of(data, answer_scores(data, compute), compute);
 }
 
 std::vector<std::vector<Id>> HiddenChain::paths(const EvidenceBatch& evidence, const Compute& compute) const {
   check_evidence(evidence);
   const ChainEvidence data(evidence, layout_);
-  const std::vector<RowScores> scores =
-      score_pools(parameters_, data, state_kind(Conditioning::linear), Precision::quick, compute);
+  const std::vector<RowScores> scores = answer_scores(data, compute);
   std::vector<std::vector<Id>> result(static_cast<std::size_t>(data.student_count()));
   compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
-    for_each_student(parameters_, data, scores, range, [&](std::int64_t s, const RowMatrix& emissions) {
-      result[static_cast<std::size_t>(s)] = most_likely_path(parameters_.prior, emissions).states;
+    for_each_student(answers_, data, scores, range, [&](std::int64_t s, const RowMatrix& emissions) {
+      result[static_cast<std::size_t>(s)] = most_likely_path(answers_.prior, emissions).states;
     });
   });
   return result;
 }
 
 Vector HiddenChain::share(Id step) const {
-  Vector share = parameters_.prior.initial;
+  Vector share = answers_.prior.initial;
   for (Id t = 0; t < step; ++t)
     share = (share.transpose() * transition(t)).transpose().eval();
   return share;

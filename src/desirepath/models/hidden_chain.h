@@ -42,8 +42,8 @@ class HiddenChain : public Model, public HiddenStates {
                       Conditioning conditioning = Conditioning::linear) const override;
   EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream, const Compute& compute,
                          Conditioning conditioning = Conditioning::linear) const override;
-  std::string likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind,
-                              const Compute& compute) const override;
+  std::string likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
+                              Precision precision) const override;
   const HiddenStates* hidden_states() const override { return identity_.has_kinds ? this : nullptr; }
   std::vector<CourseLink> links() const override;
   bool models_leaving() const override { return parameters_.has_left_state || parameters_.departures.size() > 0; }
@@ -56,7 +56,7 @@ class HiddenChain : public Model, public HiddenStates {
   bool has_left_state() const override { return parameters_.has_left_state; }
   Vector share(Id step) const override;
   const Matrix& transition(Id step) const override {
-    return parameters_.prior.transitions[static_cast<std::size_t>(step)];
+    return answers_.prior.transitions[static_cast<std::size_t>(step)];
   }
   RowMatrix course_probabilities(Id period) const override;
   RowMatrix posterior(const EvidenceBatch& evidence, const Compute& compute) const override;
@@ -64,14 +64,15 @@ class HiddenChain : public Model, public HiddenStates {
 
  private:
   void check_evidence(const EvidenceBatch& evidence) const;
+  /// Scores by the likelihood that weighs states in answers: of the binary rows, whatever learning climbs.
+  std::vector<RowScores> answer_scores(const ChainEvidence& data, const Compute& compute) const;
   /// p(state | evidence), students by (step, state).
-  RowMatrix posterior_of(const ChainEvidence& data, LikelihoodKind kind, const Compute& compute) const;
-  /// The likelihood that weighs states: learning's own, or that of the binary rows.
-  LikelihoodKind state_kind(Conditioning conditioning) const;
+  RowMatrix posterior_of(const ChainEvidence& data, const std::vector<RowScores>& scores, const Compute& compute) const;
   std::unique_ptr<GivenPattern> given(std::size_t pool, const UnknownBits& unknown, Conditioning conditioning) const;
 
   ChainIdentity identity_;
   ChainParameters parameters_;
+  ChainParameters answers_;  // parameters_.answering()
   StepLayout layout_;
 };
 

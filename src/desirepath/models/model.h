@@ -18,12 +18,12 @@ namespace desirepath::inline models {
 /// Values and their standard errors; no errors where exact.
 struct Estimates {
   RowMatrix value;
-  RowMatrix standard_error;  // empty = exact
+  RowMatrix standard_error;  // bias included, so that errors of students are not independent; empty = exact
   bool is_exact() const { return standard_error.size() == 0; }
 };
 
-/// How Gaussian steps take evidence: as -1/+1, linearly (fast, the paper's way), or by truncation at zero, sampled with
-/// a standard error. Other emissions know one way, which is exact.
+/// How Gaussian steps take evidence within a state: as -1/+1, linearly (fast, the paper's way), or by truncation at
+/// zero, sampled with a standard error. Other emissions know one way, which is exact.
 enum class Conditioning { linear, exact };
 inline std::span<const std::string_view> value_names(Conditioning) {
   static constexpr std::array<std::string_view, 2> names = {"linear", "exact"};
@@ -73,7 +73,9 @@ class Model {
   virtual EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream, const Compute& compute,
                                  Conditioning conditioning = Conditioning::linear) const = 0;
   /// What a reader of log_likelihood() should know of its making; empty: nothing.
-  virtual std::string likelihood_note(const EvidenceBatch&, LikelihoodKind, const Compute&) const { return {}; }
+  virtual std::string likelihood_note(const EvidenceBatch&, LikelihoodKind, const Compute&, Precision) const {
+    return {};
+  }
   /// Courses the model ties to each other, strongest first; empty where it knows no such ties.
   virtual std::vector<CourseLink> links() const { return {}; }
   /// The hidden states, or null for a model without them.

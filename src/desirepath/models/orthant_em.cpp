@@ -1,5 +1,6 @@
 #include "desirepath/models/orthant_em.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <Eigen/SVD>
@@ -14,7 +15,8 @@
 namespace desirepath::inline models {
 
 ChainParameters as_probit(const ChainParameters& gaussian, const ProbitOptions& options, const Compute& compute) {
-  ChainParameters result{gaussian.prior, {}, gaussian.has_left_state, gaussian.departures};
+  ChainParameters result = gaussian.answering();
+  result.emissions.clear();
   for (const auto& emission : gaussian.emissions) {
     const auto& states = dynamic_cast<const GaussianEmission&>(*emission);
     const Index bits = states.bit_count(), factors = std::min<Index>(options.factors(), bits);
@@ -107,20 +109,20 @@ class OrthantEm : public Training {
  private:
   FitResult better_of(FitResult before, FitResult after) const {
     const EvidenceBatch evidence = EvidenceBatch::of(*judges_);
-    const auto mass = [&](const FitResult& fit) {
-      return Vector(
-          fit.model->log_likelihood(evidence, LikelihoodKind::mass, compute_, Precision::sampled).value.col(0));
-    };
-    const Vector first = mass(before), second = mass(after), gains = second - first;
+    const Estimates by_gaussian = before.model->log_likelihood(evidence, LikelihoodKind::mass, compute_);
+    const Vector first = by_gaussian.value.col(0),
+                 second = after.model->log_likelihood(evidence, LikelihoodKind::mass, compute_).value.col(0),
+                 gains = second - first;
     RefinementReport report;
     report.refinement = Refinement::orthant_em;
     report.students = judges_->student_count();
     report.trace = {first.mean(), second.mean()};
-    report.kept_round = second.mean() > first.mean() ? 1 : 0;
-    report.gain = report.kept_round == 1 ? gains.mean() : 0;
     const auto count = static_cast<double>(gains.size());
-    report.standard_error =
-        count > 1 ? std::sqrt((gains.array() - gains.mean()).square().sum() / (count - 1) / count) : 0;
+    const double spread = std::sqrt((gains.array() - gains.mean()).square().sum() / std::max(1.0, count - 1) / count);
+    // What the Gaussian's mass may be off by is no noise that students would average out.
+    report.standard_error = count > 1 ? std::hypot(spread, by_gaussian.standard_error.mean()) : infinity;
+    report.kept_round = gains.mean() > errors_above * report.standard_error ? 1 : 0;
+    report.gain = report.kept_round == 1 ? gains.mean() : 0;
     const double seconds = before.seconds + after.seconds;
     FitResult& kept = report.kept_round == 1 ? after : before;
     if (report.kept_round == 0)

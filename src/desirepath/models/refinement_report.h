@@ -25,6 +25,9 @@ struct RewardSignal {
   double rewarded = 0;  // of these, with at least one rewarded sample
 };
 
+/// Standard errors that a gain must have to be kept: the best of several rounds flatters itself.
+inline constexpr double errors_above = 2;
+
 struct RefinementReport {
   Refinement refinement = Refinement::policy_gradient;
   Reward reward = Reward::surrogate;

@@ -54,21 +54,25 @@ ChainParameters reorder_states(ChainParameters parameters, const StepLayout& lay
                            : order[static_cast<std::size_t>(layout.pool_of[static_cast<std::size_t>(step)])]
                                   [static_cast<std::size_t>(state)];
   };
-  ChainPrior prior = parameters.prior;
-  const auto all = static_cast<Id>(prior.state_count());
-  for (Id k = 0; k < all; ++k)
-    prior.initial[k] = parameters.prior.initial[old_state(0, k)];
-  for (Id t = 0; t + 1 < layout.step_count(); ++t) {
-    for (Id from = 0; from < all; ++from) {
-      for (Id to = 0; to < all; ++to) {
-        prior.transitions[static_cast<std::size_t>(t)](from, to) =
-            parameters.prior.transitions[static_cast<std::size_t>(t)](old_state(t, from), old_state(t + 1, to));
+  const auto reorder = [&](const ChainPrior& old, const Matrix& departures) {
+    ChainLaw law{old, departures};
+    const auto all = static_cast<Id>(old.state_count());
+    for (Id k = 0; k < all; ++k)
+      law.prior.initial[k] = old.initial[old_state(0, k)];
+    for (std::size_t t = 0; t < old.transitions.size(); ++t) {
+      const auto step = static_cast<Id>(t);
+      for (Id from = 0; from < all; ++from) {
+        for (Id to = 0; to < all; ++to)
+          law.prior.transitions[t](from, to) = old.transitions[t](old_state(step, from), old_state(step + 1, to));
       }
     }
-  }
-  ChainParameters result{std::move(prior), {}, parameters.has_left_state, parameters.departures};
-  for (Index k = 0; k < parameters.departures.rows(); ++k)
-    result.departures.row(k) = parameters.departures.row(old_state(0, static_cast<Id>(k)));
+    for (Index k = 0; k < departures.rows(); ++k)
+      law.departures.row(k) = departures.row(old_state(0, static_cast<Id>(k)));
+    return law;
+  };
+  ChainLaw law = reorder(parameters.prior, parameters.departures);
+  ChainParameters result{std::move(law.prior), {}, parameters.has_left_state, std::move(law.departures)};
+  if (parameters.mass_law) result.mass_law = reorder(parameters.mass_law->prior, parameters.mass_law->departures);
   for (std::size_t p = 0; p < parameters.emissions.size(); ++p)
     result.emissions.push_back(parameters.emissions[p]->reordered(order[p]));
   return result;

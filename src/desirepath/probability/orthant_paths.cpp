@@ -209,41 +209,27 @@ std::vector<double> path_log_means(const PathPlan& plan, std::int64_t paths, int
   return log_means;
 }
 
-std::vector<PathSums> path_sums(const PathPlan& plan, const PathAverages& averages, double log_reference,
-                                std::int64_t paths, int scrambles, const RandomStream& stream,
-                                const ParallelFor& parallel_for) {
+WeightedPaths weighted_paths(const PathPlan& plan, std::int64_t paths, int scrambles, const RandomStream& stream) {
   const Index size = plan.size();
-  const std::vector<QuasiRandomPoints> points = scrambled_points(size, paths, scrambles, stream, parallel_for);
-  std::vector<PathSums> sums(static_cast<std::size_t>(scrambles));
-  // A scramble is one piece: its second moments are as large as the covariance.
-  parallel_for(scrambles, [&](std::int64_t scramble) {
-    const QuasiRandomPoints& own = points[static_cast<std::size_t>(scramble)];
-    PathSums mine{0, Vector::Zero(averages.value_count), {}};
-    if (averages.second_moments) mine.second = Matrix::Zero(size, size);
-    PathBlock block(plan);
-    Vector weights(path_block);
-    RowMatrix values(averages.value_count, path_block);
+  const std::vector<QuasiRandomPoints> points = scrambled_points(size, paths, scrambles, stream, serial_for);
+  WeightedPaths result{Matrix(size, paths * scrambles), Vector(paths * scrambles)};
+  PathBlock block(plan);
+  Index filled = 0;
+  for (const QuasiRandomPoints& own : points) {
     for (std::int64_t first = 0; first < paths; first += path_block) {
-      const auto count = static_cast<std::size_t>(std::min<std::int64_t>(path_block, paths - first));
+      const Index count = std::min<Index>(path_block, paths - first);
       block.draw(0, true, [&](Index place, std::span<double> u) {
         std::fill(u.begin(), u.end(), 0.5);
-        own.uniform(place, first, u.first(count));
+        own.uniform(place, first, u.first(static_cast<std::size_t>(count)));
       });
-      weights.setZero();
-      for (std::size_t p = 0; p < count; ++p)
-        weights[static_cast<Index>(p)] = std::exp(block.log_weights()[p] - log_reference);
-      mine.weight += weights.sum();
       const Eigen::Map<const RowMatrix> z(block.z(0).data(), size, path_block);
-      averages.function(z, values);
-      mine.values += values * weights;
-      if (averages.second_moments) {
-        const Matrix weighted = z * weights.cwiseSqrt().asDiagonal();
-        mine.second.selfadjointView<Eigen::Lower>().rankUpdate(weighted);
-      }
+      result.z.middleCols(filled, count) = z.leftCols(count);
+      for (Index p = 0; p < count; ++p)
+        result.log_weights[filled + p] = block.log_weights()[static_cast<std::size_t>(p)];
+      filled += count;
     }
-    sums[static_cast<std::size_t>(scramble)] = std::move(mine);
-  });
-  return sums;
+  }
+  return result;
 }
 
 }  // namespace desirepath::inline probability

@@ -69,25 +69,11 @@ class PathBlock {
 std::vector<double> path_log_means(const PathPlan& plan, std::int64_t paths, int scrambles, const RandomStream& stream,
                                    const ParallelFor& parallel_for);
 
-/// Sums over the paths of a scramble, each path by its weight over exp(log_reference).
-struct PathSums {
-  double weight = 0;
-  Vector values;  // what was asked for, times the weight
-  Matrix second;  // z z', times the weight (lower triangle)
+/// Paths with their weights, scramble after scramble.
+struct WeightedPaths {
+  Matrix z;  // places by paths
+  Vector log_weights;
 };
-
-/// What to average over the paths.
-struct PathAverages {
-  /// Fills the values (by path_block paths) for the z of a block (places by path_block paths).
-  using Function = std::function<void(const Eigen::Ref<const RowMatrix>& z, RowMatrix& values)>;
-  Index value_count = 0;
-  Function function;
-  bool second_moments = false;
-};
-
-/// One sum a scramble; no log-weight may be above log_reference.
-std::vector<PathSums> path_sums(const PathPlan& plan, const PathAverages& averages, double log_reference,
-                                std::int64_t paths, int scrambles, const RandomStream& stream,
-                                const ParallelFor& parallel_for);
+WeightedPaths weighted_paths(const PathPlan& plan, std::int64_t paths, int scrambles, const RandomStream& stream);
 
 }  // namespace desirepath::inline probability

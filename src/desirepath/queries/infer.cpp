@@ -75,7 +75,8 @@ class InferAnswer : public Answer {
                             {"accuracy", task->accuracy},
                             {"most_frequent", task->most_frequent},
                             {"cross_entropy", task->cross_entropy},
-                            {"marginal_entropy", task->marginal_entropy}};
+                            {"marginal_entropy", task->marginal_entropy},
+                            {"least_probability", task->least_probability}};
     }
     json["courses"] = table().to_json();
     if (!leaving.empty()) {

@@ -41,9 +41,10 @@ InferenceScore infer_period(const Model& model, const Cohort& training, const Co
   std::iota(common.begin(), common.end(), 0);
   std::ranges::stable_sort(common, std::ranges::greater(), [&](Id course) { return share[course]; });
   common.resize(std::min(common.size(), task.courses));
-  // A share of 0 must not make an answer infinitely wrong.
-  const double least = 0.5 / static_cast<double>(training.student_count() + 1);
-  const auto loss = [&](double p, bool taken) { return -std::log(std::clamp(taken ? p : 1 - p, least, 1.0)); };
+  score.least_probability = 0.5 / static_cast<double>(training.student_count() + 1);
+  const auto loss = [&](double p, bool taken) {
+    return -std::log(std::clamp(taken ? p : 1 - p, score.least_probability, 1.0));
+  };
   for (std::int64_t s = 0; s < score.students; ++s) {
     std::vector<bool> taken(static_cast<std::size_t>(courses), false);
     for (const Id bit : asked_of.bits(s, task.period))
@@ -53,10 +54,13 @@ InferenceScore infer_period(const Model& model, const Cohort& training, const Co
       score.accuracy += (found(s, course) > 0.5) == truth ? 1 : 0;
       score.most_frequent += (share[course] > 0.5) == truth ? 1 : 0;
     }
+    double own = 0;
     for (Id course = 0; course < courses; ++course) {
-      score.cross_entropy += loss(found(s, course), taken[static_cast<std::size_t>(course)]);
+      own += loss(found(s, course), taken[static_cast<std::size_t>(course)]);
       score.marginal_entropy += loss(share[course], taken[static_cast<std::size_t>(course)]);
     }
+    score.student_entropy.push_back(own);
+    score.cross_entropy += own;
   }
   const auto count = static_cast<double>(score.students);
   score.accuracy /= count * static_cast<double>(common.size());

@@ -18,7 +18,11 @@ struct InferenceScore {
   double most_frequent = 0;     // the same by always giving the more frequent answer of training
   double cross_entropy = 0;     // nats a student, all courses of the period
   double marginal_entropy = 0;  // the same by training shares alone
-  std::int64_t students = 0;    // present in all the periods of the task
+  /// The least probability of an answer that counts in both: half a student in those that trained and one more, so that
+  /// a share of 0 is not infinitely wrong. Say it where they are shown.
+  double least_probability = 0;
+  std::int64_t students = 0;            // present in all the periods of the task
+  std::vector<double> student_entropy;  // cross-entropy of each
 };
 
 /// `training` says what is common; `students` are asked about.

@@ -1,5 +1,7 @@
 #include "desirepath/queries/sample_error.h"
 
+#include <algorithm>
+
 namespace desirepath::inline queries {
 
 namespace {
@@ -57,17 +59,41 @@ EnrollmentShares enrollment_shares(const Cohort& cohort) {
   return shares;
 }
 
+EvidenceBatch presence_of(const Cohort& cohort) {
+  const Schema& schema = cohort.schema();
+  const Id periods = schema.period_count(), courses = schema.course_count();
+  const EvidenceBatch known = EvidenceBatch::of(cohort);
+  BinaryMatrixBuilder taken(schema.bit_count()), unknown(schema.bit_count());
+  std::vector<Presence> presence;
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    for (Id t = 0; t < periods; ++t) {
+      presence.push_back(known.presence(s, t));
+      for (Id c = 0; c < courses && presence.back() == Presence::present; ++c)
+        unknown.add(schema.bit(t, c));
+      taken.finish_row();
+      unknown.finish_row();
+    }
+  }
+  return {
+      periods, courses, cohort.students(), std::move(presence), std::move(taken).build(), std::move(unknown).build()};
+}
+
 EnrollmentShares model_shares(const Model& model, const Cohort& like, int draws, const RandomStream& stream,
                               const Compute& compute) {
   const Schema& schema = like.schema();
   EnrollmentShares shares{Vector::Zero(schema.course_count()), Vector::Zero(schema.bit_count())};
-  std::vector<Id> all;
-  for (Id t = 0; t < schema.period_count(); ++t)
-    all.push_back(t);
-  const EvidenceBatch nothing = EvidenceBatch::of(like).without_periods(all);
-  for (int d = 0; d < draws; ++d) {
-    const EvidenceBatch drawn = model.complete(nothing, stream.child(static_cast<std::uint64_t>(d)), compute);
-    count(like, shares.course, shares.bit, [&](std::int64_t s, Id t) { return drawn.taken(s, t); });
+  constexpr std::int64_t block = 1000;  // what is unknown of these takes a number a bit
+  for (std::int64_t first = 0; first < like.student_count(); first += block) {
+    std::vector<std::int64_t> some;
+    for (std::int64_t s = first; s < std::min(first + block, like.student_count()); ++s)
+      some.push_back(s);
+    const Cohort part = like.select(some);
+    const EvidenceBatch there = presence_of(part);
+    for (int d = 0; d < draws; ++d) {
+      const RandomStream own = stream.child(static_cast<std::uint64_t>(d)).child(static_cast<std::uint64_t>(first));
+      const EvidenceBatch drawn = model.complete(there, own, compute);
+      count(part, shares.course, shares.bit, [&](std::int64_t s, Id t) { return drawn.taken(s, t); });
+    }
   }
   divide(shares, like, draws);
   return shares;

@@ -15,8 +15,11 @@ struct EnrollmentShares {
 };
 EnrollmentShares enrollment_shares(const Cohort& cohort);
 
-/// The same of a model's samples, for students like these: present when they are, nothing else known; each is drawn
-/// `draws` times.
+/// Who was there in which periods, who had left; nothing of their courses.
+EvidenceBatch presence_of(const Cohort& cohort);
+
+/// The same of a model's samples, for students like these: there, and gone, when they are, nothing else known; each is
+/// drawn `draws` times.
 EnrollmentShares model_shares(const Model& model, const Cohort& like, int draws, const RandomStream& stream,
                               const Compute& compute);
 

@@ -26,7 +26,7 @@ StudentScores summarize_scores(const Estimates& estimates, LikelihoodKind kind, 
     }
     count += weight;
     sum += weight * value;
-    if (!estimates.is_exact()) error += weight * estimates.standard_error(s, 0) * estimates.standard_error(s, 0);
+    if (!estimates.is_exact()) error += weight * estimates.standard_error(s, 0);
   }
   if (!(count > 0)) return score;
   score.mean_of_possible = sum / count;
@@ -35,7 +35,8 @@ StudentScores summarize_scores(const Estimates& estimates, LikelihoodKind kind, 
     if (std::isfinite(distance)) squares += weight_of(s) * distance * distance;
   }
   const double spread = count > 1 ? squares / (count - 1) / count : 0;
-  score.standard_error_of_mean = std::sqrt(spread + error / (count * count));
+  // Students are independent; errors of their estimates, a common bias or common draws, are not.
+  score.standard_error_of_mean = std::hypot(std::sqrt(spread), error / count);
   return score;
 }
 

@@ -9,7 +9,7 @@ namespace desirepath::inline queries {
 
 struct StudentScores {
   std::vector<double> log_likelihood;  // one a student; -inf = impossible under the model
-  std::vector<double> standard_error;  // of each, where it is sampled; empty = exact
+  std::vector<double> standard_error;  // of each, where it is estimated; empty = exact
   double mean_of_possible = 0;         // over students that are not impossible
   double standard_error_of_mean = 0;   // of that mean: spread of students and error of estimates together
   std::int64_t impossible = 0;
