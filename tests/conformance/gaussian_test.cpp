@@ -455,6 +455,26 @@ TEST(GaussianErrors, ExactAnswersCarryTheErrorOfTheStates) {
   EXPECT_NEAR(found.value(0, 0), expected, found.standard_error(0, 0) + 1e-9);
 }
 
+// What a fit of few factors is off by on some rows widens the error of each.
+TEST(GaussianErrors, OfAFitHoldWhatItLacks) {
+  const RowMatrix mean = RowMatrix::Constant(8, 1, -0.4);
+  Matrix covariance = Matrix::Constant(8, 8, -0.135);  // all exclude each other: no factor model
+  covariance.diagonal().setOnes();
+  ChainParameters parameters;
+  parameters.prior.initial = Vector::Ones(1);
+  parameters.emissions.push_back(dense_emission(mean, covariance));
+  const HiddenChain chain({"gmm", "gaussian", true, TimeStructure::one_step, test::small_schema(8, 1)},
+                          std::move(parameters));
+  const EvidenceBatch known = present_students(chain.schema(), {0, 1, 2}, {});
+  const auto scored = [&](Precision precision) {
+    return chain.log_likelihood(known, LikelihoodKind::mass, Compute(1), precision);
+  };
+  const Estimates whole = scored(Precision::quick), fitted = scored(Precision::fitted);
+  const double off = std::abs(whole.value(0, 0) - fitted.value(0, 0));
+  EXPECT_GT(off, whole.standard_error(0, 0));
+  EXPECT_GE(fitted.standard_error(0, 0), off - 1e-9);
+}
+
 // Steps are scored by the same approximation: what one is off by, the next is too.
 TEST(GaussianErrors, OfStepsAddUp) {
   RowMatrix mean(3, 1);

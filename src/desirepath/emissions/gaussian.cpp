@@ -131,9 +131,7 @@ RowScores GaussianEmission::score(const StepRows& rows, LikelihoodKind kind, Pre
   if (kind == LikelihoodKind::density)
     return {parameters_.is_dense() ? dense_scores(*this, rows, compute) : factor_scores(*this, rows, compute), {}};
   if (parameters_.is_dense() && !is_fitted(kind, precision)) return whole_mass_scores(*this, rows, precision, compute);
-  RowScores scores = factor_mass_scores(thresholded(compute), rows, precision, compute);
-  if (parameters_.is_dense()) scores.standard_error.array() += gap_of_fit(*this, rows, compute).root_mean_square;
-  return scores;
+  return factor_mass_scores(thresholded(compute), rows, precision, compute);
 }
 
 LikelihoodGap GaussianEmission::likelihood_gap(const StepRows& rows, LikelihoodKind kind, Precision precision,

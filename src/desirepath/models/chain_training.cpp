@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "desirepath/core/text.h"
+#include "desirepath/models/state_weights.h"
 #include "desirepath/probability/log_space.h"
 
 namespace desirepath::inline models {
@@ -228,7 +229,7 @@ bool ChainProblem::finish_emissions() {
 ChainLaw ChainProblem::fit_law(LikelihoodKind kind) {
   constexpr int most_iterations = 500;
   constexpr double tolerance = 1e-7;  // relative, per student
-  scores_ = score_pools(parameters_, evidence_, kind, Precision::quick, compute_);
+  scores_ = score_pools(parameters_, evidence_, kind, weighing_precision(*parameters_.emissions.front()), compute_);
   // Whoever is not among these students may have left.
   has_left_ = parameters_.has_left_state;
   has_departures_ = parameters_.departures.size() > 0;

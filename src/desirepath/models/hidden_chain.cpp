@@ -9,6 +9,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
+#include "desirepath/models/state_weights.h"
 
 namespace desirepath::inline models {
 
@@ -48,7 +49,12 @@ Estimates HiddenChain::log_likelihood(const EvidenceBatch& evidence, LikelihoodK
   const ChainEvidence data(evidence, layout_);
   // The density belongs to what EM climbed with.
   const ChainParameters& parameters = kind == likelihood_kinds().front() ? answers_ : parameters_;
-  const std::vector<RowScores> scores = score_pools(parameters, data, kind, precision, compute);
+  std::vector<RowScores> scores = score_pools(parameters, data, kind, precision, compute);
+  // Where something simpler was scored, it may be off by what it is off on some rows.
+  for (std::size_t p = 0; p < scores.size(); ++p) {
+    const LikelihoodGap gap = parameters.emissions[p]->likelihood_gap(data.pools[p].rows, kind, precision, compute);
+    if (!gap.of.empty()) scores[p].standard_error.array() += gap.root_mean_square;
+  }
   const bool sampled =
       std::ranges::any_of(scores, [](const RowScores& pool) { return pool.standard_error.size() > 0; });
   Estimates result;
@@ -100,7 +106,8 @@ std::string HiddenChain::likelihood_note(const EvidenceBatch& evidence, Likeliho
 }
 
 std::vector<RowScores> HiddenChain::answer_scores(const ChainEvidence& data, const Compute& compute) const {
-  return score_pools(answers_, data, likelihood_kinds().front(), Precision::quick, compute);
+  return score_pools(answers_, data, likelihood_kinds().front(), weighing_precision(*answers_.emissions.front()),
+                     compute);
 }
 
 std::unique_ptr<GivenPattern> HiddenChain::given(std::size_t pool, const UnknownBits& unknown,
