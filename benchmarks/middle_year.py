@@ -48,8 +48,8 @@ def students(path):
     metadata, arrays = tensors(path)
     schema = json.loads(metadata["schema"])
     periods, courses = len(schema["periods"]), len(schema["courses"])
-    begin, columns = arrays["enrollments.row_begin"], arrays["enrollments.columns"]
-    presence = arrays["presence"].reshape(-1, periods)
+    begin, columns = arrays["enrollments.row_begin"], arrays["enrollments.bits"]
+    presence = arrays["status"].reshape(-1, periods)
     taken = np.zeros((len(presence), periods, courses), bool)
     rows = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
     taken[rows // periods, columns // courses, columns % courses] = True
