@@ -115,6 +115,8 @@ class GaussianLearner : public EmissionLearner {
                                      const Compute& compute) const override;
   std::unique_ptr<Emission> finish(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
                                    const Compute& compute) const override;
+  std::string misfit(const Emission& emission) const override;
+  double term_size(const Emission& emission) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;
   bool exact_m_step() const override { return options_.ridge == 0; }
   bool needs_previous(const StepRows& rows) const override {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/bernoulli.h"
 #include "desirepath/emissions/tree.h"
@@ -97,6 +98,14 @@ std::unique_ptr<Emission> TreeLearner::propose(const StepRows& rows, const RowMa
                                        total.segment(old.first_state(), old.state_count()), options_.pseudocount));
   }
   return std::make_unique<TreeEmission>(std::move(groups));
+}
+
+std::string TreeLearner::misfit(const Emission& emission) const {
+  const auto* trees = dynamic_cast<const TreeEmission*>(&emission);
+  if (trees == nullptr) return "no dependency trees";
+  const bool shared = options_.shape == TreeShape::shared;
+  if (trees->groups().size() == (shared ? 1 : static_cast<std::size_t>(trees->state_count()))) return {};
+  return concat(setting_name("tree"), shared ? " per-state, not shared" : " shared, not per-state");
 }
 
 double TreeLearner::log_prior(const StepRows&, const Emission& emission) const {
