@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "desirepath/core/printable.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
@@ -22,7 +23,7 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
 std::string in_words(const Answer& answer) {
   std::ostringstream text;
   answer.print(text);
-  return render_settings(text.str(), "--");
+  return printable(render_settings(text.str(), "--"));
 }
 }  // namespace
 
@@ -32,18 +33,19 @@ int Console::thread_count() const {
 }
 
 void Console::say(const std::string& line) const {
-  if (!quiet) std::cerr << render_settings(line, "--") << '\n';
+  if (!quiet) std::cerr << printable(render_settings(line, "--")) << '\n';
 }
 
 void Console::warn(const std::string& line) const {
-  std::cerr << "desirepath: warning: " << render_settings(line, "--") << '\n';
+  std::cerr << "desirepath: warning: " << printable(render_settings(line, "--")) << '\n';
 }
 
 void Console::print_json(const std::string& verb, nlohmann::ordered_json object) const {
   nlohmann::ordered_json whole;
   whole["schema"] = "desirepath/" + verb + "/1";
   whole.update(object);
-  std::cout << render_settings(whole.dump(2), "--") << '\n';
+  // A name of a file may hold bytes that are no UTF-8.
+  std::cout << render_settings(whole.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), "--") << '\n';
 }
 
 void Console::show(const std::string& verb, const Answer& answer) const {
@@ -52,7 +54,13 @@ void Console::show(const std::string& verb, const Answer& answer) const {
   for (const std::string& note : answer.notes())
     say(note);
   if (json) return print_json(verb, answer.to_json());
-  if (csv) return answer.print_csv(std::cout);
+  if (csv && ::isatty(STDOUT_FILENO) == 0) return answer.print_csv(std::cout);
+  if (csv) {
+    std::ostringstream text;
+    answer.print_csv(text);
+    std::cout << printable(text.str());
+    return;
+  }
   std::cout << in_words(answer);
 }
 

@@ -20,6 +20,7 @@ struct Console {
   bool csv = false;
   bool quiet = false;
   bool force = false;
+  bool verbose = false;
   std::string progress = "auto";  // auto, json, off
   std::uint64_t seed = 1;
   int threads = 0;  // 0: all cores

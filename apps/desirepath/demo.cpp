@@ -35,15 +35,20 @@ void add_demo(Program& program) {
                             "the whole tour on a built-in synthetic university; ends with a page to open",
                             {"desirepath demo", "desirepath demo --out tour --seed 7"}});
   auto out = std::make_shared<std::string>("desirepath-demo");
-  verb.app->add_option("--out", *out, "folder to write into")->capture_default_str();
+  verb.add_output_folder("--out", *out, "folder to write into",
+                         {{"enrollments.csv", synthetic_enrollments},
+                          {"courses.csv", synthetic_courses},
+                          {"truth.json", json_file},
+                          {"university.cohort", cohort_file},
+                          {"university.desirepath", model_file},
+                          {"report.html", page_file}})
+      ->capture_default_str();
   verb.add_force();
   verb.run = [&verb, out] {
     const std::filesystem::path folder = *out;
     Console& console = *verb.console;
     make_folder(folder);
     const std::filesystem::path page = folder / "report.html";
-    for (const char* name : {"enrollments.csv", "university.cohort", "university.desirepath", "report.html"})
-      check_target(folder / name, console.overwrite());
 
     console.say("1. simulate: a university of 30,000 students over 18 years");
     SyntheticOptions synthetic;

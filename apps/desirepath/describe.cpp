@@ -21,8 +21,9 @@ void add_describe(Program& program) {
     std::int64_t min_cell = default_min_cell;
   };
   auto options = std::make_shared<Options>();
-  verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->required();
-  verb.app->add_option("--figures", options->figures, "folder for the figures as SVG");
+  verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->type_name("FILE")->required();
+  verb.add_output_folder("--figures", options->figures, "folder for the figures as SVG",
+                         {{"enrollments.svg", figure_file}, {"courses-per-student.svg", figure_file}});
   verb.app->add_option("--min-cell", options->min_cell, "no figure rests on fewer students (under 5 is refused)")
       ->capture_default_str();
   verb.add_force();

@@ -22,18 +22,17 @@ void add_fit(Program& program) {
     bool dry_run = false, require_convergence = false;
   };
   auto options = std::make_shared<Options>();
-  verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->required();
-  verb.app->add_option("--out", options->out, "model file to write");
+  verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->type_name("FILE")->required();
+  verb.add_output("--out", options->out, "model file to write", model_file);
   verb.add_force();
   verb.app->add_flag("--dry-run", options->dry_run, "say what memory and time training would take, and stop");
   verb.app->add_flag("--require-convergence", options->require_convergence,
                      "exit with 4 when training did not converge");
-  auto training = add_fit_options(*verb.app, /*single=*/true);
+  auto training = add_fit_options(verb, /*single=*/true);
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, training, table] {
     Console& console = *verb.console;
     if (options->out.empty() && !options->dry_run) throw OptionError("--out MODEL is required");
-    if (!options->out.empty()) check_target(options->out, console.overwrite());
     const FitOptions fit_options = training->options(console);
     const Cohort cohort = open_cohort(options->cohort, *table, console);
     const Compute compute(console.thread_count(), console.interrupt_flag());
@@ -51,7 +50,8 @@ void add_fit(Program& program) {
     console.end_progress();
     save_model(*fit.model, training_record(task, fit), options->out, console.overwrite());
     std::error_code ignored;
-    if (!context.checkpoint.empty()) std::filesystem::remove(context.checkpoint, ignored);  // it has served
+    if (ArchiveReader::kind_of(context.checkpoint) == "checkpoint")  // the run's own, and it has served
+      std::filesystem::remove(context.checkpoint, ignored);
     for (const std::string& warning : fit.warnings)
       console.warn(warning);
     if (console.json) {

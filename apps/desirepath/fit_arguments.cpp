@@ -47,7 +47,8 @@ std::vector<TransitionRow> read_transitions(const std::string& file) {
 
 }  // namespace
 
-std::shared_ptr<FitArguments> add_fit_options(CLI::App& app, bool single) {
+std::shared_ptr<FitArguments> add_fit_options(Verb& verb, bool single) {
+  CLI::App& app = *verb.app;
   auto a = std::make_shared<FitArguments>();
   const Catalog& catalog = standard_catalog();
   std::vector<std::string> models, families;
@@ -83,9 +84,9 @@ std::shared_ptr<FitArguments> add_fit_options(CLI::App& app, bool single) {
   app.add_option("--warm", a->warm, "start from this model")->type_name("FILE")->group(training);
   if (!single) return a;
   app.add_option("--match", a->match, "number the states like this model's")->type_name("FILE")->group(training);
-  app.add_option("--checkpoint", a->checkpoint, "file to keep the state of training in")
-      ->type_name("FILE")
+  verb.add_output("--checkpoint", a->checkpoint, "file to keep the state of training in", checkpoint_file)
       ->group(training);
+  verb.outputs.back().continues = &a->resume;
   app.add_option("--checkpoint-every", a->checkpoint_every, "seconds between checkpoints")
       ->capture_default_str()
       ->group(training);

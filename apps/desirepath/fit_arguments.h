@@ -8,6 +8,7 @@
 #include <CLI/App.hpp>
 
 #include "console.h"
+#include "program.h"
 #include "raw_table.h"
 
 #include "desirepath/models/model_file.h"
@@ -32,6 +33,6 @@ struct FitArguments {
 };
 
 /// single: one model is trained, so that it can be validated, checkpointed and matched as well.
-std::shared_ptr<FitArguments> add_fit_options(CLI::App& app, bool single);
+std::shared_ptr<FitArguments> add_fit_options(Verb& verb, bool single);
 
 }  // namespace desirepath::app

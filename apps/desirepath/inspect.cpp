@@ -14,7 +14,7 @@ void add_inspect(Program& program) {
                             "what a cohort, model or checkpoint file holds",
                             {"desirepath inspect all.cohort", "desirepath inspect all.cohort --json"}});
   auto file = std::make_shared<std::string>();
-  verb.app->add_option("FILE", *file, "a file this program wrote")->required();
+  verb.app->add_option("FILE", *file, "a file this program wrote")->type_name("FILE")->required();
   verb.run = [&verb, file] {
     if (std::filesystem::is_regular_file(*file) && !ArchiveReader::looks_like_archive(*file)) {
       throw InputError(concat(*file, ": not a file this program wrote; 'desirepath check' looks at tables"));

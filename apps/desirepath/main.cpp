@@ -1,6 +1,7 @@
 #include <csignal>
 
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include "program.h"
 
@@ -8,6 +9,9 @@ int main(int count, char** arguments) {
   using namespace desirepath::app;
   // A file that may not grow (ulimit -f) is then an error of the write like a full disk, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
+  // Memory holds students: no picture of it is left behind, whatever happens.
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
   // Training makes and drops tables of megabytes at every iteration: giving them back to the system each time costs a
   // quarter of the time in page faults.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);

@@ -5,7 +5,6 @@
 #include "program.h"
 #include "raw_table.h"
 
-#include "desirepath/core/atomic_file.h"
 #include "desirepath/core/error.h"
 
 namespace desirepath::app {
@@ -25,18 +24,13 @@ void add_prepare(Program& program) {
   verb.app->add_option("SOURCE", options->sources, "CSV, TSV, gz, zst, Parquet or DuckDB files, or patterns")
       ->type_name("FILE")
       ->required();
-  verb.app->add_option("--out", options->out, "cohort file to write")->type_name("FILE")->required();
-  verb.app
-      ->add_option("--rejects", options->rejects,
-                   "write where and why rows were bad: file,record,column,reason (no student data)")
-      ->type_name("FILE");
+  verb.add_output("--out", options->out, "cohort file to write", cohort_file)->required();
+  verb.add_output("--rejects", options->rejects,
+                  "write where and why rows were bad: file,record,column,reason (no student data)", rejects_file);
   verb.add_force();
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, table] {
     Console& console = *verb.console;
-    check_target(options->out, console.overwrite(), options->sources);
-    if (!options->rejects.empty()) check_target(options->rejects, console.overwrite(), options->sources);
-    if (options->out == options->rejects) throw OptionError("--out and --rejects name the same file");
     Preparation made = prepare_tables(options->sources, table->options(console), console.progress_sink());
     console.end_progress();
     if (!options->rejects.empty())

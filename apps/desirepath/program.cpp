@@ -1,15 +1,19 @@
 #include "program.h"
 
+#include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <new>
 
 #include <CLI/CLI.hpp>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/nearest_name.h"
+#include "desirepath/core/printable.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/core/version.h"
+#include "desirepath/ingest/source.h"
 
 namespace desirepath::app {
 
@@ -51,19 +55,69 @@ Verb& Program::add(const VerbDescription& description) {
   const std::string group = "Everywhere";
   verb.app->add_flag("--json", console_.json, "one JSON object on stdout, nothing else")->group(group);
   if (description.prints_table) verb.app->add_flag("--csv", console_.csv, "the table as CSV on stdout")->group(group);
-  verb.app->add_option("--seed", console_.seed, "same input, options and seed: same bytes")
-      ->capture_default_str()
+  verb.app
+      ->add_option_function<std::string>(
+          "--seed",
+          [this](const std::string& text) {
+            const auto seed = number_in<std::uint64_t>(text);
+            if (!seed) throw OptionError("--seed: a whole number from 0 to 18446744073709551615 is needed");
+            console_.seed = *seed;
+          },
+          "same input, options and seed: same bytes")
+      ->type_name("UINT")
+      ->default_str("1")
       ->group(group);
   verb.app->add_option("--threads", console_.threads, "threads (0: all cores); results do not depend on it")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str()
       ->group(group);
   verb.app->add_flag("--quiet", console_.quiet, "say nothing but warnings and errors")->group(group);
+  verb.app->add_flag("--verbose", console_.verbose, "messages name what files hold: courses, not students")
+      ->group(group);
   verb.app->add_option("--progress", console_.progress, "auto (on a terminal), json (lines on stderr), off")
       ->check(CLI::IsMember({"auto", "json", "off"}))
       ->capture_default_str()
       ->group(group);
   return verb;
+}
+
+CLI::Option* Verb::add_output(const std::string& name, std::string& value, const std::string& help, FileKind kind) {
+  CLI::Option* option = app->add_option(name, value, help)->type_name("FILE");
+  outputs.push_back({option, &value, {{"", kind}}});
+  return option;
+}
+
+CLI::Option* Verb::add_output_folder(const std::string& name, std::string& value, const std::string& help,
+                                     std::vector<std::pair<std::string, FileKind>> parts) {
+  CLI::Option* option = app->add_option(name, value, help)->type_name("FOLDER");
+  outputs.push_back({option, &value, std::move(parts)});
+  return option;
+}
+
+void Verb::check_files() const {
+  std::vector<OutputFile> files;
+  for (const Output& output : outputs) {
+    if (output.value->empty()) continue;
+    const std::filesystem::path path = *output.value;
+    for (const auto& [name, kind] : output.parts)
+      files.push_back({name.empty() ? path : path / name, kind, !name.empty(), output.continues && *output.continues});
+  }
+  if (files.empty()) return;
+  std::vector<std::string> inputs;
+  for (const CLI::Option* option : app->get_options()) {
+    if (option->get_type_name().find("FILE") == std::string::npos) continue;
+    if (std::ranges::find(outputs, option, &Output::option) != outputs.end()) continue;
+    for (const std::string& value : option->results()) {
+      const bool pattern = value.find_first_of("*?[") != std::string::npos;
+      std::ranges::copy(pattern ? expand_sources({value}) : std::vector{value}, std::back_inserter(inputs));
+      if (!option->check_lname("mapping")) continue;
+      const TableOptions mapped = read_mapping_file(value);
+      for (const auto& file : {mapped.courses_file, mapped.aliases_file, mapped.terms_file}) {
+        if (!file.empty()) inputs.push_back(file.string());
+      }
+    }
+  }
+  check_outputs(files, inputs, console->overwrite());
 }
 
 void Program::parse(int count, char** arguments) {
@@ -89,7 +143,8 @@ void Program::parse(int count, char** arguments) {
 void Program::refuse_extras() const {
   for (const auto& verb : verbs_) {
     if (!verb->app->parsed()) continue;
-    const std::vector<std::string> extras = verb->app->remaining();
+    std::vector<std::string> extras = verb->app->remaining();
+    std::erase(extras, "--");  // what follows it is no option, whatever it begins with
     for (const std::string& extra : extras) {
       if (!extra.starts_with("-")) continue;
       const std::string name = split(extra, '=').front();
@@ -104,7 +159,7 @@ void Program::refuse_extras() const {
 }
 
 int Program::fail(const std::string& message, int code) const {
-  std::cerr << "desirepath: " << render_settings(message, "--") << '\n';
+  std::cerr << "desirepath: " << printable(render_settings(message, "--")) << '\n';
   return code;
 }
 
@@ -113,6 +168,7 @@ int Program::run(int count, char** arguments) {
     parse(count, arguments);
     for (const auto& verb : verbs_) {
       if (!verb->app->parsed()) continue;
+      verb->check_files();
       verb->run();
       console_.end_progress();
       std::cout.flush();

@@ -8,6 +8,7 @@
 #include <CLI/App.hpp>
 
 #include "console.h"
+#include "output_files.h"
 
 namespace desirepath::app {
 
@@ -17,8 +18,21 @@ struct Verb {
   Console* console = nullptr;
   std::function<void()> run;
 
-  /// For a verb that writes files: Console::overwrite() says what was asked for.
+  /// An option that names a file to write, or with `parts` a folder of files. All of them are checked before run();
+  /// the inputs are the options whose type names a FILE. `value` must live as long as the verb.
+  CLI::Option* add_output(const std::string& name, std::string& value, const std::string& help, FileKind kind);
+  CLI::Option* add_output_folder(const std::string& name, std::string& value, const std::string& help,
+                                 std::vector<std::pair<std::string, FileKind>> parts);
   void add_force() const { app->add_flag("--force", console->force, "replace files that exist"); }
+  void check_files() const;
+
+  struct Output {
+    CLI::Option* option;
+    const std::string* value;
+    std::vector<std::pair<std::string, FileKind>> parts;  // of a folder; else one without a name
+    const bool* continues = nullptr;                      // set: a file that is there is taken up, not replaced
+  };
+  std::vector<Output> outputs;
 };
 
 struct VerbDescription {

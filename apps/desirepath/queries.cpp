@@ -22,10 +22,10 @@ void add_query(Program& program, const Query& query) {
     SettingValues settings;
   };
   auto options = std::make_shared<Options>();
-  verb.app->add_option("MODEL", options->model, "a .desirepath file")->required();
+  verb.app->add_option("MODEL", options->model, "a .desirepath file")->type_name("FILE")->required();
   std::shared_ptr<RawTableArguments> table;
   if (query.cohort != CohortUse::none) {
-    CLI::Option* cohort = verb.app->add_option("COHORT", options->cohort, query.cohort_help);
+    CLI::Option* cohort = verb.app->add_option("COHORT", options->cohort, query.cohort_help)->type_name("FILE");
     if (query.cohort == CohortUse::required) cohort->required();
   }
   if (query.takes_evidence) {
@@ -33,7 +33,7 @@ void add_query(Program& program, const Query& query) {
         ->add_option("--given", options->given,
                      "table student,period,course,taken of what is known (taken 1 or 0; course * with 0: nothing else "
                      "in that period)")
-        ->type_name("EVIDENCE");
+        ->type_name("FILE");
   }
   add_settings(*verb.app, list_settings(query.settings), options->settings);
   if (query.cohort != CohortUse::none) {
@@ -45,7 +45,9 @@ void add_query(Program& program, const Query& query) {
     const StoredModel stored = load_model(options->model);
     std::optional<Cohort> cohort;
     if (!options->cohort.empty()) {
-      const UnseenCourses unseen = options->ignore_unseen ? UnseenCourses::ignore : UnseenCourses::refuse;
+      const UnseenCourses unseen = options->ignore_unseen ? UnseenCourses::ignore
+                                   : console.verbose      ? UnseenCourses::refuse_by_name
+                                                          : UnseenCourses::refuse;
       cohort = open_aligned_cohort(options->cohort, stored.model->schema(), unseen, "the model does not know", *table,
                                    console);
     }

@@ -25,17 +25,16 @@ void add_select(Program& program) {
     double share = 0.2;
   };
   auto options = std::make_shared<Options>();
-  verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->required();
+  verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->type_name("FILE")->required();
   verb.app->add_option("--states", options->states, "2:20, 2:20:3 or 2,4,8 (2:12)");
   verb.app->add_option("--tree-states", options->tree_states, "of hct, whose size this is: 8,16,32");
   verb.app->add_option("--held-out", options->share, "share of the students set aside")->capture_default_str();
-  verb.app->add_option("--figure", options->figure, "write the curves as SVG");
+  verb.add_output("--figure", options->figure, "write the curves as SVG", figure_file);
   verb.add_force();
-  auto training = add_fit_options(*verb.app, /*single=*/false);
+  auto training = add_fit_options(verb, /*single=*/false);
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, training, table] {
     Console& console = *verb.console;
-    if (!options->figure.empty()) check_target(options->figure, console.overwrite());
     FitOptions fit_options = training->options(console);
     const bool by_trees = fit_options.choice().model->size_setting == "tree-states";
     if (by_trees && options->states)

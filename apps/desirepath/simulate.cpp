@@ -18,7 +18,12 @@ void add_simulate(Program& program) {
     SettingValues settings;
   };
   auto options = std::make_shared<Options>();
-  verb.app->add_option("--out", options->out, "folder to write into")->required();
+  verb.add_output_folder("--out", options->out, "folder to write into",
+                         {{"enrollments.csv", synthetic_enrollments},
+                          {"courses.csv", synthetic_courses},
+                          {"students.csv", synthetic_students},
+                          {"truth.json", json_file}})
+      ->required();
   add_settings(*verb.app, list_settings(declaration_of<SyntheticOptions>()), options->settings);
   verb.add_force();
   verb.run = [&verb, options] {

@@ -18,8 +18,10 @@ void add_split(Program& program) {
     SettingValues settings;
   };
   auto options = std::make_shared<Options>();
-  verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->required();
-  verb.app->add_option("--out", options->out, "folder for training.cohort, validation.cohort and hold-out.cohort")
+  verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->type_name("FILE")->required();
+  verb.add_output_folder(
+          "--out", options->out, "folder for training.cohort, validation.cohort and hold-out.cohort",
+          {{"training.cohort", cohort_file}, {"validation.cohort", cohort_file}, {"hold-out.cohort", cohort_file}})
       ->required();
   add_settings(*verb.app, list_settings(declaration_of<SplitOptions>()), options->settings);
   verb.add_force();
@@ -27,7 +29,6 @@ void add_split(Program& program) {
   verb.run = [&verb, options, table] {
     Console& console = *verb.console;
     const auto splitting = settings_from<SplitOptions>(options->settings);
-    check_split_targets(options->out, console.overwrite());
     const Cohort cohort = open_cohort(options->cohort, *table, console);
     const Split split = split_students(cohort, splitting, RandomStream(console.seed).child("split"));
     console.tell("split", write_split(cohort, split, options->out, console.overwrite()));

@@ -1,6 +1,7 @@
 #include "desirepath/core/archive.h"
 
 #include <fstream>
+#include <limits>
 
 #include "support/support.h"
 
@@ -114,28 +115,49 @@ TEST(Archive, RefusesShapesThatOverflow) {
   EXPECT_THROW(reopened(with_header(header)), ArchiveError);
 }
 
+TEST(Archive, RefusesWhatReadersCouldNotHold) {
+  const std::string deep(100'000, '[');
+  EXPECT_THROW(reopened(with_header(R"({"__metadata__":)" + deep)), ArchiveError);
+  ArchiveWriter inside("model");
+  inside.set("schema", deep);
+  EXPECT_THROW(reopened(inside.bytes()), ArchiveError);
+  ArchiveWriter archive("model");
+  archive.set("schema", R"({"quoted":"[[[[","a":[[[{}]]]})");
+  archive.add("reals", std::vector<double>{1, std::numeric_limits<double>::quiet_NaN()});
+  archive.add_texts("texts", std::vector<std::string>{"good", "\xFF\xFE"});
+  const ArchiveReader reader = reopened(archive.bytes());
+  EXPECT_THROW(reader.read_vector("reals"), ArchiveError);
+  EXPECT_THROW(reader.read_texts("texts"), ArchiveError);
+}
+
 TEST(Archive, TellsItselfFromATable) {
   const test::TemporaryFolder folder;
   ArchiveWriter("cohort").write(folder / "a.cohort", Overwrite::refuse);
   std::ofstream(folder / "b.csv") << "student,period,course\n1,1,A\n";
   EXPECT_TRUE(ArchiveReader::looks_like_archive(folder / "a.cohort"));
+  EXPECT_EQ(ArchiveReader::kind_of(folder / "a.cohort"), "cohort");
+  EXPECT_EQ(ArchiveReader::kind_of(folder / "b.csv"), "");
   EXPECT_FALSE(ArchiveReader::looks_like_archive(folder / "b.csv"));
   EXPECT_FALSE(ArchiveReader::looks_like_archive(folder / "missing"));
 }
 
 TEST(ArchiveProperty, RoundTrip) {
-  test::expect_property("any arrays and texts come back",
-                        [](const std::vector<double>& reals, const std::vector<std::string>& texts,
-                           const std::vector<std::uint8_t>& bytes) {
-                          ArchiveWriter writer("cohort");
-                          writer.add("reals", reals);
-                          writer.add_texts("texts", texts);
-                          writer.add("bytes", bytes);
-                          const ArchiveReader reader = reopened(writer.bytes());
-                          RC_ASSERT(reader.read<double>("reals") == reals);
-                          RC_ASSERT(reader.read_texts("texts") == texts);
-                          RC_ASSERT(reader.read<std::uint8_t>("bytes") == bytes);
-                        });
+  test::expect_property(
+      "any arrays and texts come back",
+      [](const std::vector<double>& reals, std::vector<std::string> texts, const std::vector<std::uint8_t>& bytes) {
+        for (std::string& text : texts) {
+          for (char& c : text)
+            c = static_cast<char>(c & 0x7F);  // texts are UTF-8
+        }
+        ArchiveWriter writer("cohort");
+        writer.add("reals", reals);
+        writer.add_texts("texts", texts);
+        writer.add("bytes", bytes);
+        const ArchiveReader reader = reopened(writer.bytes());
+        RC_ASSERT(reader.read<double>("reals") == reals);
+        RC_ASSERT(reader.read_texts("texts") == texts);
+        RC_ASSERT(reader.read<std::uint8_t>("bytes") == bytes);
+      });
 }
 
 }  // namespace

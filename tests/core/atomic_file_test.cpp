@@ -69,6 +69,22 @@ TEST(AtomicFile, NamesWhatIsWrongWithTheTarget) {
   EXPECT_THROW(read_file(folder.path()), FileError);
 }
 
+TEST(AtomicFile, IsOnTheDiskBeforeItHasItsName) {
+  const TemporaryFolder folder;
+  {
+    AtomicFile file(folder / "a", Overwrite::refuse, FileAccess::owner);
+    file.write("whole");
+    file.prepare();
+    EXPECT_FALSE(std::filesystem::exists(folder / "a"));
+  }
+  EXPECT_EQ(files_in(folder.path()), 0U);
+  AtomicFile file(folder / "a", Overwrite::refuse, FileAccess::owner);
+  file.prepare();
+  file.commit();
+  using std::filesystem::perms;
+  EXPECT_EQ(std::filesystem::status(folder / "a").permissions(), perms::owner_read | perms::owner_write);
+}
+
 TEST(AtomicFile, WritesManyPiecesAndLargeOnes) {
   const TemporaryFolder folder;
   std::string expected;

@@ -6,6 +6,7 @@
 #include "support/support.h"
 
 #include "desirepath/core/nearest_name.h"
+#include "desirepath/core/printable.h"
 
 namespace desirepath {
 namespace {
@@ -66,6 +67,15 @@ TEST(Text, NaturalOrder) {
   std::vector<std::string> texts = {"b", "10", "a", "9", "010", ""};
   std::ranges::sort(texts, natural_less);
   EXPECT_EQ(texts, (std::vector<std::string>{"9", "10", "", "010", "a", "b"}));
+}
+
+TEST(Text, PrintableOnATerminal) {
+  EXPECT_EQ(printable("Algèbre 1\tα\n"), "Algèbre 1\tα\n");
+  EXPECT_EQ(printable("\x1b[31m\r\x7f"), "\\x1b[31m\\x0d\\x7f");
+  EXPECT_EQ(printable("a\xE2\x80\xAE"
+                      "b\xC2\x9B"),
+            "a\\u{202e}b\\u{009b}");
+  EXPECT_EQ(printable("\xFF\xC3"), "\\xff\\xc3");
 }
 
 }  // namespace

@@ -158,8 +158,11 @@ class Refusals(ProgramTest):
     def test_no_overwrite_without_force(self):
         self.write("m.desirepath", "precious")
         self.run_program("fit", "t.csv", "--model", "nb", "--out", "m.desirepath", code=6)
+        self.run_program("fit", "t.csv", "--model", "nb", "--out", "m.desirepath", "--force", code=6)  # no model
         self.assertEqual(self.read("m.desirepath"), b"precious")
-        self.run_program("fit", "t.csv", "--model", "nb", "--states", 2, "--out", "m.desirepath", "--force", "--quiet")
+        self.path("m.desirepath").unlink()
+        for _ in range(2):
+            self.run_program("fit", "t.csv", "--model", "nb", "--states", 2, "--out", "m.desirepath", "--force", "--quiet")
         self.run_program("inspect", "m.desirepath")
 
     def test_unwritable_target(self):

@@ -1,6 +1,6 @@
 """Training can be stopped at any moment and resumed to the same bytes.
 
-By default Ctrl-C; with --kill also SIGKILL at 50 moments drawn from a fixed seed (slow).
+By default Ctrl-C; with --kill N instead SIGKILL at N moments drawn from a fixed seed, several a fit, over all kinds of models.
 """
 
 import random
@@ -14,9 +14,24 @@ from program import ProgramTest
 
 # Enough work that a kill falls into every part of it: k-means, E step, M step, proposals, writing of checkpoint and model.
 CASES = {
-    "nb": ("--model", "nb", "--states", 6, "--iterations", 60, "--validation", 0.2),
-    "tan": ("--model", "tan", "--states", 4, "--iterations", 25),
-    "cmm": ("--model", "cmm", "--emission", "tree", "--states", 4, "--iterations", 25),
+    "nb": ("--model", "nb", "--states", 6, "--iterations", 60, "--validation", 0.2, "--tolerance", 0, "--restarts", 2),
+    "tan": ("--model", "tan", "--states", 4, "--iterations", 25, "--tolerance", 0, "--restarts", 2),
+    "cmm": ("--model", "cmm", "--emission", "tree", "--states", 4, "--iterations", 25, "--tolerance", 0, "--restarts", 2),
+}
+# Killed at any moment: these end by converging, so that kills fall into the return to the best iterate too.
+CATALOG = {
+    **CASES,
+    "hmm": ("--model", "hmm", "--states", 5, "--restarts", 3),
+    "per-state": ("--model", "cmm", "--emission", "tree", "--tree", "per-state", "--states", 3),
+    "ridge": ("--model", "cmm", "--ridge", 0.05, "--states", 3, "--tolerance", 1e-5),
+    "tied ridge": ("--model", "gmm", "--covariance", "tied", "--ridge", 0.3, "--states", 4, "--restarts", 2),
+    "full": ("--model", "gmm", "--states", 3, "--iterations", 40),
+    "factor": ("--model", "cmm", "--covariance", "factor:2", "--states", 3, "--iterations", 40),
+    "diagonal": ("--model", "hmm", "--emission", "gaussian", "--covariance", "diagonal", "--states", 4),
+    "probit": ("--model", "cmm", "--emission", "probit", "--covariance", "factor:1", "--states", 2, "--iterations", 8),
+    "orthant-em": ("--model", "cmm", "--covariance", "factor:1", "--states", 2, "--iterations", 6, "--refine", "orthant-em"),
+    "hct": ("--model", "hct", "--trees", 3, "--tree-states", 3, "--iterations", 8),
+    "hidden-tree": ("--model", "nb", "--emission", "hidden-tree", "--states", 2, "--tree-states", 3, "--iterations", 15),
 }
 
 
@@ -27,8 +42,7 @@ class Resume(ProgramTest):
         self.run_program("prepare", "t.csv", "--min-takers", 1, "--out", "t.cohort", "--quiet")
 
     def arguments(self, case, out="m.desirepath", every=0):
-        return ("fit", "t.cohort", *CASES[case], "--tolerance", 0, "--restarts", 2, "--checkpoint", "c", "--checkpoint-every", every,
-                "--resume", "--out", out, "--quiet")
+        return ("fit", "t.cohort", *CATALOG[case], "--checkpoint", "c", "--checkpoint-every", every, "--resume", "--out", out, "--quiet")
 
     def uninterrupted(self, case):
         begin = time.monotonic()
@@ -93,11 +107,13 @@ class Resume(ProgramTest):
 
 
 class Kill(Resume):
+    wanted = 60
+
     def test_kill_at_random_moments(self):
         draw = random.Random(50)
         kills, round_number = 0, 0
-        while kills < 50:
-            case = list(CASES)[round_number % len(CASES)]
+        while kills < self.wanted:
+            case = list(CATALOG)[round_number % len(CATALOG)]
             round_number += 1
             seconds, whole = self.uninterrupted(case)
             while not self.path("m.desirepath").exists():
@@ -119,6 +135,8 @@ class Kill(Resume):
 
 if __name__ == "__main__":
     if "--kill" in sys.argv:
-        sys.argv.remove("--kill")
+        at = sys.argv.index("--kill")
+        Kill.wanted = int(sys.argv[at + 1])
+        del sys.argv[at : at + 2]
         unittest.main(defaultTest="Kill.test_kill_at_random_moments")
     unittest.main(defaultTest="Resume")

@@ -57,7 +57,7 @@ class Score(ProgramTest):
     def test_names_the_model_does_not_know(self):
         self.fit("--model", "nb", "--states", 2)
         self.write("new.csv", "student,period,course\np,1,C02\np,1,C0Z\n")
-        error = self.run_program("score", "m.desirepath", "new.csv", code=3).err
+        error = self.run_program("score", "m.desirepath", "new.csv", "--verbose", code=3).err
         self.assertIn("C0Z", error)
         self.assertIn("did you mean", error)
         done = self.run_program("score", "m.desirepath", "new.csv", "--ignore-unseen", "--json")

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,10 +18,24 @@ thread_local bool inside_task = false;
 
 struct Compute::Pool {
   explicit Pool(int count) {
-    for (int i = 1; i < count; ++i)
-      threads.emplace_back([this] { serve(); });
+    threads.reserve(static_cast<std::size_t>(count));
+    // Where the system gives fewer, half of what it gives: the work needs room beside their stacks.
+    for (std::size_t wanted = static_cast<std::size_t>(count) - 1; wanted > 0;) {
+      try {
+        while (threads.size() < wanted)
+          threads.emplace_back([this] { serve(); });
+        return;
+      } catch (const std::system_error&) {
+        wanted = threads.size() / 2;
+        stop();
+      }
+    }
   }
-  ~Pool() {
+  ~Pool() { stop(); }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  void stop() {
     {
       const std::lock_guard lock(mutex);
       closing = true;
@@ -28,9 +43,9 @@ struct Compute::Pool {
     wake.notify_all();
     for (std::thread& thread : threads)
       thread.join();
+    threads.clear();
+    closing = false;
   }
-  Pool(const Pool&) = delete;
-  Pool& operator=(const Pool&) = delete;
 
   struct Job {
     std::int64_t count = 0;

@@ -144,7 +144,7 @@ std::string ArchiveWriter::header(std::vector<const Array*>& order) const {
                             {"data_offsets", {offset, offset + array->bytes.size()}}};
     offset += array->bytes.size();
   }
-  std::string text = entries.dump();
+  std::string text = entries.dump(-1, ' ', false, json::error_handler_t::replace);  // names of files may be any bytes
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const auto digits = digest_position(text);
   if (!digits) throw ArchiveError("archive header: a value looks like the digest's key");
@@ -158,14 +158,18 @@ std::string ArchiveWriter::header(std::vector<const Array*>& order) const {
 }
 
 void ArchiveWriter::write(const std::filesystem::path& path, Overwrite overwrite) const {
-  AtomicFile file(path, overwrite);
+  AtomicFile file(path, overwrite, FileAccess::owner);
+  write(file);
+  file.commit();
+}
+
+void ArchiveWriter::write(AtomicFile& file) const {
   std::vector<const Array*> order;
   const std::string text = header(order);
   file.write(length_bytes(text.size()));
   file.write(text);
   for (const Array* array : order)
     file.write(array->bytes);
-  file.commit();
 }
 
 std::vector<std::byte> ArchiveWriter::bytes() const {
@@ -181,6 +185,10 @@ std::vector<std::byte> ArchiveWriter::bytes() const {
 }
 
 ArchiveReader ArchiveReader::open(const std::filesystem::path& path) {
+  // Of what is no archive there is no need to read more than the beginning, however large it is.
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(path, ignored) && std::ifstream(path).good() && !looks_like_archive(path))
+    throw ArchiveError(concat(path.string(), ": not a desirepath file"));
   return {read_file(path), path.string()};
 }
 
@@ -189,6 +197,8 @@ ArchiveReader ArchiveReader::from_bytes(std::vector<std::byte> bytes, std::strin
 }
 
 bool ArchiveReader::looks_like_archive(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // what a pipe gives, it gives once
   std::ifstream file(path, std::ios::binary);
   std::array<char, length_size + 2> begin{};
   if (!file.read(begin.data(), begin.size())) return false;
@@ -196,6 +206,20 @@ bool ArchiveReader::looks_like_archive(const std::filesystem::path& path) {
   std::memcpy(&length, begin.data(), length_size);
   // A text file would have a header length in the quintillions.
   return length <= largest_header && begin[length_size] == '{' && begin[length_size + 1] == '"';
+}
+
+std::string ArchiveReader::kind_of(const std::filesystem::path& path) {
+  if (!looks_like_archive(path)) return {};
+  std::ifstream file(path, std::ios::binary);
+  std::uint64_t length = 0;
+  file.read(reinterpret_cast<char*>(&length), length_size);
+  std::string header(static_cast<std::size_t>(length), ' ');
+  file.read(header.data(), std::ssize(header));
+  // Inside a value the quotes would stand behind backslashes.
+  static constexpr std::string_view key = "\"kind\":\"";
+  const std::size_t at = header.find(key);
+  if (at == std::string::npos) return {};
+  return header.substr(at + key.size(), header.find('"', at + key.size()) - at - key.size());
 }
 
 void ArchiveReader::refuse(const std::string& reason) const {
@@ -213,6 +237,7 @@ ArchiveReader::ArchiveReader(std::vector<std::byte> bytes, std::string name)
   data_begin_ = length_size + static_cast<std::size_t>(header_size);
   const std::string_view text = as_text(std::span(bytes_).subspan(length_size, header_size));
 
+  if (is_nested_too_deep(text)) refuse("not a desirepath file (the header nests too deep)");
   const json header = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!header.is_object()) refuse("not a desirepath file (the header is not JSON)");
   const auto metadata = header.find(metadata_key);
@@ -220,6 +245,7 @@ ArchiveReader::ArchiveReader(std::vector<std::byte> bytes, std::string name)
   for (const auto& [key, value] : metadata->items()) {
     if (!value.is_string()) refuse("damaged: metadata that is not text");
     metadata_[key] = value.get<std::string>();
+    if (is_nested_too_deep(metadata_[key])) refuse(concat("damaged: metadata '", key, "' nests too deep"));
   }
   if (!has_metadata("format") || metadata_["format"] != "desirepath") refuse("not a desirepath file");
   const std::string& version_text = this->metadata("format_version");
@@ -330,6 +356,13 @@ RowMatrix ArchiveReader::read_matrix(const std::string& name, Index rows, Index 
   return read_matrix(name);
 }
 
+Vector ArchiveReader::read_vector(const std::string& name) const {
+  const std::vector<double> values = read<double>(name);
+  Vector vector = Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size()));
+  if (!vector.allFinite()) refuse(concat("damaged: array '", name, "' holds what is no number"));
+  return vector;
+}
+
 Matrix ArchiveReader::read_columns(const std::string& name) const {
   return read_matrix(name).transpose();
 }
@@ -345,6 +378,7 @@ std::vector<std::string> ArchiveReader::read_texts(const std::string& name) cons
   texts.reserve(offsets.size() - 1);
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
     texts.emplace_back(bytes.begin() + offsets[i], bytes.begin() + offsets[i + 1]);
+    if (!is_valid_utf8(texts.back())) refuse(concat("damaged: texts '", name, "'"));
   }
   return texts;
 }

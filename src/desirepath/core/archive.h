@@ -69,7 +69,10 @@ class ArchiveWriter {
   /// Texts as two arrays, NAME.bytes and NAME.offsets.
   void add_texts(const std::string& name, std::span<const std::string> texts);
 
+  /// For the owner alone: what it holds is of students.
   void write(const std::filesystem::path& path, Overwrite overwrite) const;
+  /// The same in two steps; AtomicFile::commit() follows.
+  void write(AtomicFile& file) const;
   std::vector<std::byte> bytes() const;
 
  private:
@@ -93,6 +96,9 @@ class ArchiveReader {
  public:
   static ArchiveReader open(const std::filesystem::path& path);
   static ArchiveReader from_bytes(std::vector<std::byte> bytes, std::string name);
+  /// "cohort", "model", "checkpoint"; empty when the file is none of them or cannot be read. Reads no more than the
+  /// header.
+  static std::string kind_of(const std::filesystem::path& path);
   /// Whether a file begins like an archive; false when it cannot be read.
   static bool looks_like_archive(const std::filesystem::path& path);
 
@@ -131,8 +137,11 @@ class ArchiveReader {
   /// A matrix of finite numbers as add(RowMatrix) wrote it; throws where it has another shape than two extents.
   RowMatrix read_matrix(const std::string& name) const;
   RowMatrix read_matrix(const std::string& name, Index rows, Index columns) const;
+  /// Finite numbers.
+  Vector read_vector(const std::string& name) const;
   /// As add_columns() wrote it.
   Matrix read_columns(const std::string& name) const;
+  /// UTF-8.
   std::vector<std::string> read_texts(const std::string& name) const;
 
   [[noreturn]] void refuse(const std::string& reason) const;

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@ namespace desirepath::inline core {
 namespace {
 
 constexpr std::size_t buffer_size = std::size_t{1} << 20;
+constexpr std::size_t largest_stream = std::size_t{1} << 30;
 
 std::string reason(int error) {
   return std::generic_category().message(error);
@@ -25,6 +28,30 @@ std::string reason(int error) {
 
 [[noreturn]] void refuse_existing(const std::filesystem::path& target) {
   throw FileError(concat(target.string(), " exists already; give ", setting_name("force"), " to replace it"));
+}
+
+std::filesystem::path partial_name(const std::filesystem::path& target) {
+  std::filesystem::path name = target;
+  return name += concat(".partial-", ::getpid());
+}
+
+/// What killed runs left in a folder: files under a partial name that nobody holds the lock of.
+void remove_abandoned(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    const std::size_t at = name.rfind(".partial-");
+    if (at == std::string::npos || at == 0) continue;
+    const auto pid = number_in<pid_t>(std::string_view(name).substr(at + 9));
+    if (!pid || *pid <= 0 || ::kill(*pid, 0) == 0 || !entry.is_regular_file(ignored)) continue;
+    const int descriptor = ::open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (descriptor < 0) continue;
+    struct stat status {};
+    if (::fstat(descriptor, &status) == 0 && status.st_uid == ::geteuid() &&
+        ::flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+      ::unlink(entry.path().c_str());
+    ::close(descriptor);
+  }
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& file) {
@@ -38,9 +65,8 @@ void check_target(const std::filesystem::path& target, Overwrite overwrite) {
   if (std::filesystem::is_directory(target, ignored)) {
     throw FileError(concat("cannot write ", target.string(), ": it is a folder"));
   }
-  if (overwrite == Overwrite::refuse && std::filesystem::exists(target, ignored)) {
-    refuse_existing(target);
-  }
+  const std::filesystem::file_status there = std::filesystem::symlink_status(target, ignored);
+  if (overwrite == Overwrite::refuse && std::filesystem::exists(there)) refuse_existing(target);
   const std::filesystem::path folder = folder_of(target);
   if (!std::filesystem::is_directory(folder, ignored)) {
     throw FileError(concat("cannot write ", target.string(), ": there is no folder ", folder.string()));
@@ -50,26 +76,19 @@ void check_target(const std::filesystem::path& target, Overwrite overwrite) {
   }
 }
 
-void check_target(const std::filesystem::path& target, Overwrite overwrite, std::span<const std::string> sources) {
-  check_target(target, overwrite);
-  for (const std::string& source : sources) {
-    std::error_code ignored;
-    if (std::filesystem::equivalent(source, target, ignored))
-      throw OptionError(concat(target.string(), " is the input itself; write to another file"));
-  }
-}
-
-AtomicFile::AtomicFile(std::filesystem::path target, Overwrite overwrite)
+AtomicFile::AtomicFile(std::filesystem::path target, Overwrite overwrite, FileAccess access)
     : target_(std::move(target)), overwrite_(overwrite) {
   check_target(target_, overwrite_);
+  remove_abandoned(folder_of(target_));
+  const mode_t mode = access == FileAccess::owner ? 0600 : 0666;
   // A nameless file leaves nothing behind even when the process is killed.
-  descriptor_ = ::open(folder_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  descriptor_ = ::open(folder_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
   if (descriptor_ < 0) {
-    temporary_ = target_;
-    temporary_ += concat(".partial-", ::getpid());
-    descriptor_ = ::open(temporary_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+    temporary_ = partial_name(target_);
+    descriptor_ = ::open(temporary_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, mode);
   }
   if (descriptor_ < 0) fail("create");
+  ::flock(descriptor_, LOCK_EX | LOCK_NB);  // held as long as the file is being made
   buffer_.reserve(buffer_size);
 }
 
@@ -107,19 +126,22 @@ void AtomicFile::flush() {
   buffer_.clear();
 }
 
-void AtomicFile::commit() {
+void AtomicFile::prepare() {
+  if (prepared_) return;
   flush();
   if (::fsync(descriptor_) != 0) fail("sync");
   if (temporary_.empty()) {
-    std::filesystem::path named = target_;
-    named += concat(".partial-", ::getpid());
+    const std::filesystem::path named = partial_name(target_);
     ::unlink(named.c_str());
     const std::string link = concat("/proc/self/fd/", descriptor_);
     if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, named.c_str(), AT_SYMLINK_FOLLOW) != 0) fail("name");
     temporary_ = named;
   }
-  const int closed = ::close(std::exchange(descriptor_, -1));
-  if (closed != 0) fail("close");
+  prepared_ = true;
+}
+
+void AtomicFile::commit() {
+  prepare();
   if (overwrite_ == Overwrite::refuse) {
     // link() refuses an existing name in one step; rename() would replace what appeared meanwhile.
     if (::link(temporary_.c_str(), target_.c_str()) != 0) {
@@ -133,6 +155,7 @@ void AtomicFile::commit() {
     fail("replace");
   }
   temporary_.clear();
+  ::close(std::exchange(descriptor_, -1));  // synced already; the lock goes with it
   const int folder = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     ::fsync(folder);  // best effort: some file systems cannot sync a folder
@@ -149,7 +172,12 @@ std::vector<std::byte> read_file(const std::filesystem::path& path) {
     ::close(descriptor);
     throw FileError(concat("cannot read ", path.string(), ": it is a folder"));
   }
-  if (S_ISREG(status.st_mode)) bytes.reserve(static_cast<std::size_t>(status.st_size) + 1);
+  if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
+    ::close(descriptor);
+    throw FileError(concat("cannot read ", path.string(), ": it is a device, not a file"));
+  }
+  const bool regular = S_ISREG(status.st_mode);
+  if (regular) bytes.reserve(static_cast<std::size_t>(status.st_size) + 1);
   std::size_t used = 0;
   while (true) {
     if (used == bytes.size()) bytes.resize(std::max(bytes.capacity(), used + buffer_size));
@@ -162,6 +190,10 @@ std::vector<std::byte> read_file(const std::filesystem::path& path) {
     }
     if (got == 0) break;
     used += static_cast<std::size_t>(got);
+    if (!regular && used > largest_stream) {
+      ::close(descriptor);
+      throw FileError(concat("cannot read ", path.string(), ": more than 1 GiB from what is no file"));
+    }
   }
   ::close(descriptor);
   bytes.resize(used);

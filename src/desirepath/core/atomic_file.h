@@ -11,15 +11,15 @@
 namespace desirepath::inline core {
 
 enum class Overwrite { refuse, allow };
+/// Who may read a new file: whoever the system's mask lets, or its owner alone.
+enum class FileAccess { usual, owner };
 
 /// Throws FileError when the target exists and may not be replaced: to be asked before long work, not after it.
 void check_target(const std::filesystem::path& target, Overwrite overwrite);
-/// Also OptionError when it is one of the files the work is about to read.
-void check_target(const std::filesystem::path& target, Overwrite overwrite, std::span<const std::string> sources);
 
 class AtomicFile {
  public:
-  AtomicFile(std::filesystem::path target, Overwrite overwrite);
+  AtomicFile(std::filesystem::path target, Overwrite overwrite, FileAccess access = FileAccess::usual);
   /// Without commit() nothing is left behind and an old file stays as it was.
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -27,6 +27,8 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  /// Everything that can fail but the last renaming: several files are made whole before the first gets its name.
+  void prepare();
   void commit();
 
  private:
@@ -37,10 +39,11 @@ class AtomicFile {
   std::filesystem::path temporary_;  // has a name only where the file system has no nameless files
   Overwrite overwrite_;
   int descriptor_ = -1;
+  bool prepared_ = false;
   std::vector<std::byte> buffer_;
 };
 
-/// The whole file; FileError when it cannot be read.
+/// The whole file; FileError when it cannot be read, or goes on without an end (a device, a pipe beyond 1 GiB).
 std::vector<std::byte> read_file(const std::filesystem::path& path);
 std::string read_text_file(const std::filesystem::path& path);
 void write_text_file(const std::filesystem::path& path, std::string_view text, Overwrite overwrite);

@@ -1,17 +1,80 @@
 #include "desirepath/core/available_memory.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <limits>
+#include <optional>
 #include <string>
+
+#include <sys/resource.h>
+
+#include "desirepath/core/text.h"
 
 namespace desirepath::inline core {
 
-double available_memory() {
-  std::ifstream file("/proc/meminfo");
+namespace {
+
+constexpr double no_limit = std::numeric_limits<double>::infinity();
+
+/// The number behind a key at the beginning of a line; without a key the file's first.
+std::optional<double> number_from(const std::filesystem::path& path, std::string_view key = "") {
+  std::ifstream file(path);
   std::string line;
   while (std::getline(file, line)) {
-    if (line.starts_with("MemAvailable:")) return std::stod(line.substr(13)) * 1024;
+    if (!line.starts_with(key)) continue;
+    const std::string_view rest = trimmed(std::string_view(line).substr(key.size()));
+    return number_in<double>(rest.substr(0, rest.find(' ')));
   }
-  return 0;
+  return std::nullopt;
+}
+
+double left_of_process() {
+  double left = no_limit;
+  for (const auto& [resource, key] : {std::pair{RLIMIT_AS, "VmSize:"}, {RLIMIT_DATA, "VmData:"}}) {
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
+    const double used = number_from("/proc/self/status", key).value_or(0) * 1024;
+    left = std::min(left, std::max(1.0, static_cast<double>(limit.rlim_cur) - used));
+  }
+  return left;
+}
+
+/// Of the control group the process is in and those above it; what is only cached is not in the way.
+double left_of_groups() {
+  double left = no_limit;
+  const auto ask = [&](const std::filesystem::path& folder, const char* most, const char* used, const char* cached) {
+    const auto limit = number_from(folder / most);
+    if (!limit) return;
+    const double taken =
+        number_from(folder / used).value_or(0) - number_from(folder / "memory.stat", cached).value_or(0);
+    left = std::min(left, std::max(1.0, *limit - taken));
+  };
+  std::ifstream groups("/proc/self/cgroup");
+  std::string line;
+  while (std::getline(groups, line)) {
+    const bool unified = line.starts_with("0::");
+    const std::size_t at = line.rfind(':');
+    if (at == std::string::npos || (!unified && line.find(":memory:") == std::string::npos)) continue;
+    const std::filesystem::path root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    std::filesystem::path inside = std::filesystem::path(line.substr(at + 1)).relative_path();
+    for (;; inside = inside.parent_path()) {
+      if (unified)
+        ask(root / inside, "memory.max", "memory.current", "inactive_file");
+      else
+        ask(root / inside, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file");
+      if (inside.empty()) break;
+    }
+  }
+  return left;
+}
+
+}  // namespace
+
+double available_memory() {
+  const double free = number_from("/proc/meminfo", "MemAvailable:").value_or(0) * 1024;
+  const double left = std::min({free > 0 ? free : no_limit, left_of_process(), left_of_groups()});
+  return left == no_limit ? 0 : left;
 }
 
 }  // namespace desirepath::inline core

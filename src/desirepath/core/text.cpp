@@ -141,4 +141,23 @@ bool is_valid_utf8(std::string_view text) {
   return true;
 }
 
+bool is_nested_too_deep(std::string_view json) {
+  constexpr int deepest = 64;
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (quoted && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (c == '{' || c == '[')) {
+      if (++depth > deepest) return true;
+    } else if (!quoted && (c == '}' || c == ']')) {
+      --depth;
+    }
+  }
+  return false;
+}
+
 }  // namespace desirepath::inline core

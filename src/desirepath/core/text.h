@@ -49,5 +49,7 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 bool is_ascii(std::string_view text);
 bool is_valid_utf8(std::string_view text);
+/// Whether JSON text nests deeper than this program ever writes it: what reads and copies JSON recurses.
+bool is_nested_too_deep(std::string_view json);
 
 }  // namespace desirepath::inline core

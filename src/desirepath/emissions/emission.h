@@ -76,6 +76,8 @@ class Emission {
   virtual std::string_view family() const = 0;
   virtual Id state_count() const = 0;
   virtual Id bit_count() const = 0;
+  /// Whether it is made for steps of so many periods and courses.
+  virtual bool fits(Id periods, Id courses) const { return std::int64_t{periods} * courses == bit_count(); }
   /// The kinds score() gives, best first.
   virtual std::span<const LikelihoodKind> likelihood_kinds() const = 0;
   /// The kind that learning climbs.
@@ -155,6 +157,11 @@ class EmissionLearner {
   }
   /// The form EM climbs from where it starts at a finished emission. Null: as it is.
   virtual std::unique_ptr<Emission> unfinished(const Emission&) const { return nullptr; }
+  /// Empty, or why EM cannot climb from this emission, as a setting's value: another form than the learner makes.
+  virtual std::string misfit(const Emission&) const { return {}; }
+  /// How large the terms are that a student's log-likelihood is summed from, where they are larger than itself: what
+  /// rounding may take from it follows them.
+  virtual double term_size(const Emission&) const { return 0; }
   /// The prior's share of the objective at these parameters.
   virtual double log_prior(const StepRows& rows, const Emission& emission) const = 0;
   /// False where a step of maximize() may lower the objective (an additive ridge): the best iterate is then kept.

@@ -31,27 +31,38 @@ RowMatrix GaussianParameters::variances() const {
   return result;
 }
 
+namespace {
+
+/// Far beyond what courses of -1 and +1 lead to; squares and ratios stay numbers.
+constexpr double largest_deviation = 1e12;
+bool are_moderate(const auto& values) {
+  return (values.array().abs() <= largest_deviation).all();
+}
+
+}  // namespace
+
 std::string GaussianParameters::fault() const {
   const Index bits = mean.rows(), states = mean.cols();
-  if (states < 1 || !mean.allFinite()) return "means are not numbers";
-  if (standard_mean.rows() != bits || standard_mean.cols() != states || !standard_mean.allFinite())
+  if (states < 1 || !are_moderate(mean)) return "means are not numbers";
+  if (standard_mean.rows() != bits || standard_mean.cols() != states || !are_moderate(standard_mean))
     return "calibrated means do not fit";
   if (is_dense()) {
     const auto count = static_cast<Index>(cholesky.size());
     if (count != states && count != 1) return "covariances do not fit the states";
     for (const Matrix& factor : cholesky) {
-      if (factor.rows() != bits || factor.cols() != bits || !factor.allFinite() ||
-          !(factor.diagonal().array() > 0).all())
+      if (factor.rows() != bits || factor.cols() != bits || !are_moderate(factor) ||
+          !(factor.diagonal().array() >= 1 / largest_deviation).all())
         return "a covariance is not positive definite";
     }
     return {};
   }
   if (static_cast<Index>(loading.size()) != states) return "loadings do not fit the states";
   for (const RowMatrix& matrix : loading) {
-    if (matrix.rows() != bits || matrix.cols() != loading.front().cols() || !matrix.allFinite())
+    if (matrix.rows() != bits || matrix.cols() != loading.front().cols() || !are_moderate(matrix))
       return "loadings do not fit the courses";
   }
-  if (noise.rows() != bits || noise.cols() != states || !noise.allFinite() || !(noise.array() > 0).all())
+  if (noise.rows() != bits || noise.cols() != states ||
+      !(noise.array() <= largest_deviation && noise.array() >= 1 / largest_deviation / largest_deviation).all())
     return "a variance is not above zero";
   return {};
 }

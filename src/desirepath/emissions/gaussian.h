@@ -118,6 +118,8 @@ class GaussianLearner : public EmissionLearner {
                                    const Compute& compute) const override;
   std::unique_ptr<Emission> balance(const StepRows& rows, const RowMatrix& state_shares, const Emission& emission,
                                     const Compute& compute) const override;
+  std::string misfit(const Emission& emission) const override;
+  double term_size(const Emission& emission) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;
   bool exact_m_step() const override { return options_.ridge == 0; }
   bool needs_previous(const StepRows& rows) const override {

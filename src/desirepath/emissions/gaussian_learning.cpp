@@ -1,6 +1,7 @@
 // The M step of Gaussian steps. Moments are kept of b and turned into those of x = 2b - 1 at the end: S = 4 cov(b).
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include <Eigen/Dense>
 
@@ -181,6 +182,11 @@ void GaussianOptions::validate() const {
   const std::string prior = setting_name("covariance-prior"), floor = setting_name("ridge");
   if (covariance_prior && *covariance_prior == 0 && ridge == 0)
     throw OptionError(concat(prior, " 0 needs a ", floor, " above 0: without a floor the likelihood has no bound"));
+  // Variances of courses are about one: what lies below these is lost in their rounding.
+  for (const auto& [name, value, least] :
+       {std::tuple{prior, covariance_prior.value_or(0), 1e-9}, {floor, ridge, 1e-12}}) {
+    if (value > 0 && value < least) throw OptionError(concat(name, " must be 0 or at least ", shortest(least)));
+  }
   if (ridge > 0 && covariance_prior && *covariance_prior > 0)
     throw OptionError(concat(floor, " and ", prior, ": one or the other"));
 }
@@ -405,6 +411,32 @@ std::unique_ptr<Emission> GaussianLearner::balance(const StepRows& rows, const R
     mean.array() += 0.5 * (low + high);
   }
   return std::make_unique<GaussianEmission>(std::move(parameters));
+}
+
+double GaussianLearner::term_size(const Emission& emission) const {
+  const auto& gaussian = dynamic_cast<const GaussianEmission&>(emission);
+  const GaussianParameters& parameters = gaussian.parameters();
+  return parameters.is_dense() ? gaussian.dense_form(Compute(1)).precision_diagonal().colwise().sum().maxCoeff()
+                               : parameters.noise.array().inverse().colwise().sum().maxCoeff();
+}
+
+std::string GaussianLearner::misfit(const Emission& emission) const {
+  const auto* gaussian = dynamic_cast<const GaussianEmission*>(&emission);
+  if (gaussian == nullptr) return "no Gaussian states";
+  const GaussianParameters& given = gaussian->parameters();
+  const bool tied = covariance_.shape == CovarianceShape::tied;
+  if (given.is_dense() == covariance_.is_dense()) {
+    const auto count = static_cast<Index>(given.cholesky.size());
+    if (given.is_dense() ? count == (tied ? 1 : given.mean.cols())
+                         : given.loading.front().cols() == std::min<Index>(covariance_.factors, given.mean.rows()))
+      return {};
+  }
+  const CovarianceChoice own =
+      !given.is_dense()
+          ? CovarianceChoice{given.loading.front().cols() == 0 ? CovarianceShape::diagonal : CovarianceShape::factor,
+                             static_cast<Id>(given.loading.front().cols())}
+          : CovarianceChoice{given.cholesky.size() == 1 ? CovarianceShape::tied : CovarianceShape::full};
+  return concat(setting_name("covariance"), " ", to_text(own), ", not ", to_text(covariance_));
 }
 
 double GaussianLearner::log_prior(const StepRows& rows, const Emission& emission) const {

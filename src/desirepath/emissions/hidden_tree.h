@@ -29,6 +29,7 @@ class HiddenTreeEmission : public Emission {
   std::string_view family() const override { return family_name; }
   Id state_count() const override { return static_cast<Id>(trees_.size()); }
   Id bit_count() const override { return shape().bits(); }
+  bool fits(Id periods, Id courses) const override { return shape().periods == periods && shape().courses == courses; }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
   RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
                   const Compute& compute) const override;
@@ -90,6 +91,7 @@ class HiddenTreeLearner : public EmissionLearner {
                                   const Compute& compute) const override;
   std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
                                      const Compute& compute) const override;
+  std::string misfit(const Emission& emission) const override;
   std::unique_ptr<LeftOut> leave_out(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
                                      const Compute& compute) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;

@@ -90,6 +90,17 @@ std::unique_ptr<Emission> HiddenTreeLearner::maximize(const StepRows& rows, cons
   return std::make_unique<HiddenTreeEmission>(std::move(trees), options_.retakes);
 }
 
+std::string HiddenTreeLearner::misfit(const Emission& emission) const {
+  const auto* hidden = dynamic_cast<const HiddenTreeEmission*>(&emission);
+  if (hidden == nullptr || !hidden->fits(shape_.periods, shape_.courses)) return "no hidden trees of these courses";
+  if (hidden->retakes() != options_.retakes) return concat("another ", setting_name("retakes"));
+  for (const auto& tree : hidden->trees()) {
+    if (options_.tree_states && tree->state_count() != *options_.tree_states)
+      return concat(setting_name("tree-states"), " ", tree->state_count(), ", not ", *options_.tree_states);
+  }
+  return {};
+}
+
 double HiddenTreeLearner::log_prior(const StepRows& rows, const Emission& emission) const {
   const PriorSizes prior(options_, rows);
   double total = 0;

@@ -64,10 +64,7 @@ void HiddenTreeParameters::save(ArchiveWriter& archive, const std::string& prefi
 }
 
 HiddenTreeParameters HiddenTreeParameters::load(const ArchiveReader& archive, const std::string& prefix) {
-  const auto vector = [&](const std::string& name) -> Vector {
-    const std::vector<double> values = archive.read<double>(prefix + name);
-    return Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size()));
-  };
+  const auto vector = [&](const std::string& name) { return archive.read_vector(prefix + name); };
   HiddenTreeParameters loaded;
   loaded.parents = archive.read<std::int32_t>(prefix + ".parents");
   loaded.initial = vector(".initial");
@@ -142,8 +139,10 @@ Vector HiddenTree::link_information() const {
     const RowMatrix together =
         parameters_.timing.middleRows(parent * h, h).transpose() * pairs * parameters_.timing.middleRows(c * h, h);
     for (Index u = 0; u < together.rows(); ++u) {
-      for (Index v = 0; v < together.cols(); ++v)
-        information[c] += together(u, v) * std::log(together(u, v) / (shares(parent, u) * shares(c, v)));
+      for (Index v = 0; v < together.cols(); ++v) {
+        const double apart = shares(parent, u) * shares(c, v);
+        if (together(u, v) > 0 && apart > 0) information[c] += together(u, v) * std::log(together(u, v) / apart);
+      }
     }
   }
   return information.cwiseMax(0);

@@ -18,15 +18,17 @@ namespace {
 /// Wider than the prior, weighted back: rows out in the tail find nodes too.
 constexpr double node_spread = 1.25;
 constexpr std::size_t rows_a_task = 1024;
+constexpr double largest = 1e8;  // of intercepts, slopes and nodes: their products stay numbers
 
 std::vector<NodeTable> tables_of(const RowMatrix& intercepts, const RowMatrix& slopes, const NodeSet& nodes) {
   const Index bits = intercepts.rows(), states = intercepts.cols(), count = nodes.log_weights.size();
   const bool fits = bits > 0 && states > 0 && slopes.rows() == bits * states && slopes.cols() == nodes.points.cols() &&
                     nodes.points.rows() == count && count > 0 && count % nodes_a_block == 0;
   if (!fits) throw ArchiveError("probit: intercepts, slopes and nodes do not fit each other");
-  const bool finite = intercepts.allFinite() && slopes.allFinite() && nodes.points.allFinite() &&
+  const auto is_moderate = [](const RowMatrix& values) { return (values.array().abs() <= largest).all(); };
+  const bool finite = is_moderate(intercepts) && is_moderate(slopes) && is_moderate(nodes.points) &&
                       nodes.log_weights.allFinite() && std::abs(nodes.log_weights.array().exp().sum() - 1) < 1e-9;
-  if (!finite) throw ArchiveError("probit: a parameter is not finite, or the nodes' weights do not sum to one");
+  if (!finite) throw ArchiveError("probit: a parameter is beyond all bounds, or the nodes' weights do not sum to one");
   std::vector<NodeTable> tables;
   for (Index k = 0; k < states; ++k)
     tables.emplace_back(intercepts.col(k), slopes.middleRows(k * bits, bits), nodes);
@@ -83,18 +85,12 @@ ProbitEmission::ProbitEmission(std::vector<NodeTable> states)
     : ProbitParameters(intercepts_of(states), slopes_of(states)), states_(std::move(states)) {}
 
 std::unique_ptr<Emission> ProbitEmission::load(const ArchiveReader& archive, const std::string& prefix) {
-  const auto matrix = [&](const std::string& name) -> RowMatrix {
-    const std::vector<double> values = archive.read<double>(prefix + name);
-    const std::vector<std::int64_t>& shape = archive.shape(prefix + name);
-    if (shape.size() != 2) archive.refuse(concat("damaged: shape of ", prefix, name));
-    return Eigen::Map<const RowMatrix>(values.data(), shape[0], shape[1]);
-  };
+  const auto matrix = [&](const std::string& name) { return archive.read_matrix(prefix + name); };
   if (!archive.has(prefix + ".nodes"))
     return std::make_unique<ProbitGaussianEmission>(matrix(".intercepts"), matrix(".slopes"));
   const RowMatrix nodes = matrix(".nodes");
-  const std::vector<double> log_weights = archive.read<double>(prefix + ".node_log_weights", {nodes.rows()});
   return std::make_unique<ProbitEmission>(matrix(".intercepts"), matrix(".slopes"),
-                                          NodeSet{nodes, Eigen::Map<const Vector>(log_weights.data(), nodes.rows())});
+                                          NodeSet{nodes, archive.read_vector(prefix + ".node_log_weights")});
 }
 
 RowScores ProbitEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Compute& compute) const {

@@ -87,6 +87,7 @@ class ProbitLearner : public EmissionLearner {
   std::unique_ptr<Emission> finish(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
                                    const Compute& compute) const override;
   std::unique_ptr<Emission> unfinished(const Emission& emission) const override;
+  std::string misfit(const Emission& emission) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;
   /// The posterior of the nodes is the previous emission's.
   bool needs_previous(const StepRows&) const override { return true; }

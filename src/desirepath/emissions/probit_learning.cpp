@@ -326,6 +326,13 @@ std::unique_ptr<Emission> ProbitLearner::unfinished(const Emission& emission) co
                                           factor_nodes(gaussian->slopes().cols(), options_.nodes));
 }
 
+std::string ProbitLearner::misfit(const Emission& emission) const {
+  const auto* probit = dynamic_cast<const ProbitEmission*>(&emission);
+  if (probit == nullptr) return "no probit states";
+  if (probit->factor_count() == factors_of(probit->bit_count())) return {};
+  return concat(setting_name("covariance"), " factor:", probit->factor_count(), ", not factor:", options_.factors());
+}
+
 double ProbitLearner::log_prior(const StepRows&, const Emission& emission) const {
   const std::unique_ptr<Emission> on_nodes = unfinished(emission);
   const ProbitEmission& probit = as_probit(on_nodes ? *on_nodes : emission);

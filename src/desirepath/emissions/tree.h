@@ -63,6 +63,7 @@ class TreeLearner : public EmissionLearner {
                                      const Compute& compute) const override;
   std::unique_ptr<Emission> propose(const StepRows& rows, const RowMatrix& responsibilities, const Emission& current,
                                     const Compute& compute) const override;
+  std::string misfit(const Emission& emission) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;
   double memory_estimate(Id bits, Id states, int threads) const override;
   double work_estimate(const StepRows& rows, Id states) const override;

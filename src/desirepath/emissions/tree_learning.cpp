@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/bernoulli.h"
 #include "desirepath/emissions/tree.h"
@@ -104,6 +105,14 @@ std::unique_ptr<Emission> TreeLearner::propose(const StepRows& rows, const RowMa
   for (int step = 0; step < fill_steps; ++step)
     proposed = maximize(rows, responsibilities, proposed.get(), compute);
   return proposed;
+}
+
+std::string TreeLearner::misfit(const Emission& emission) const {
+  const auto* trees = dynamic_cast<const TreeEmission*>(&emission);
+  if (trees == nullptr) return "no dependency trees";
+  const bool shared = options_.shape == TreeShape::shared;
+  if (trees->groups().size() == (shared ? 1 : static_cast<std::size_t>(trees->state_count()))) return {};
+  return concat(setting_name("tree"), shared ? " per-state, not shared" : " shared, not per-state");
 }
 
 double TreeLearner::log_prior(const StepRows&, const Emission& emission) const {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -23,9 +25,25 @@ namespace {
 
 constexpr std::size_t packed_block = std::size_t{1} << 18;
 
+/// What was read of a pipe to recognise it: it gives its bytes once.
+struct OpenedPipe {
+  int descriptor = -1;
+  std::string begin;
+};
+std::map<std::string, OpenedPipe>& opened_pipes() {
+  static std::map<std::string, OpenedPipe> pipes;
+  return pipes;
+}
+
 class FileBytes : public ByteSource {
  public:
   explicit FileBytes(const std::filesystem::path& path) : path_(path.string()) {
+    if (const auto pipe = opened_pipes().extract(path_); !pipe.empty()) {
+      descriptor_ = pipe.mapped().descriptor;
+      begin_ = pipe.mapped().begin;
+      is_pipe_ = true;
+      return;
+    }
     descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat status {};
     if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) fail();
@@ -34,11 +52,26 @@ class FileBytes : public ByteSource {
       throw FileError(
           concat("cannot read ", path_, ": it is a folder; name a file or a pattern like '", path_, "/*.csv'"));
     }
+    is_pipe_ = !S_ISREG(status.st_mode);
+    is_device_ = S_ISBLK(status.st_mode) || (S_ISCHR(status.st_mode) && ::isatty(descriptor_) == 0);
     size_ = static_cast<double>(status.st_size);
   }
-  ~FileBytes() override { ::close(descriptor_); }
+  ~FileBytes() override {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  /// To be read from the beginning by the next who opens the path.
+  void put_back(std::string begin) {
+    if (is_device_) throw FileError(concat("cannot read ", path_, ": it is a device, not a file"));
+    if (is_pipe_) opened_pipes()[path_] = {std::exchange(descriptor_, -1), std::move(begin)};
+  }
 
   std::size_t read(std::span<char> buffer) override {
+    if (!begin_.empty()) {
+      const std::size_t count = begin_.copy(buffer.data(), buffer.size());
+      begin_.erase(0, count);
+      return count;
+    }
     while (true) {
       const ssize_t got = ::read(descriptor_, buffer.data(), buffer.size());
       if (got < 0 && errno == EINTR) continue;
@@ -57,6 +90,8 @@ class FileBytes : public ByteSource {
 
   std::string path_;
   int descriptor_ = -1;
+  std::string begin_;
+  bool is_pipe_ = false, is_device_ = false;
   double size_ = 0;
   double done_ = 0;
 };
@@ -250,6 +285,7 @@ FileKindInfo detect_file_kind(const std::filesystem::path& path) {
   }
   if (size == 0) throw InputError(concat(path.string(), ": the file is empty"));
   const std::string_view head(begin.data(), size);
+  file.put_back(std::string(head));
   const FileKindInfo kind = kind_by_signature(head);
   if (kind.kind != FileKind::text) return kind;
   if (ArchiveReader::looks_like_archive(path)) return {FileKind::archive, "a desirepath file", ""};

@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "desirepath/core/available_memory.h"
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
@@ -82,6 +83,9 @@ class Collector {
   }
 
   void read(const std::vector<std::string>& files, const ProgressSink& progress) {
+    // Sorting holds them twice.
+    const double free = available_memory() > 0 ? available_memory() : 1e12;
+    const auto most_rows = static_cast<std::size_t>(free / 4 / sizeof(Row));
     for (std::size_t f = 0; f < files.size(); ++f) {
       const std::int64_t rejected_before = out_.rejects.count();
       MappedSource source = open_source(files[f], f, options_, out_.rejects);
@@ -91,6 +95,10 @@ class Collector {
       while (source.rows->next(rows.batch)) {
         const double done = source.rows->fraction();
         if (progress) progress({"read", (static_cast<double>(f) + done) / static_cast<double>(files.size())});
+        if (out_.rows.size() + rows.batch.row_count() > most_rows)
+          throw InputError(
+              concat(files[f], ": more than ", with_separators(static_cast<std::int64_t>(out_.rows.size())),
+                     " rows: they would take more than half of the ", as_bytes_text(free), " of memory that are free"));
         reserve_rows(rows_before, rows.batch.row_count(), done);
         for (rows.at = 0; rows.at < rows.batch.row_count(); ++rows.at)
           add(rows);

@@ -209,6 +209,9 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
         concat(path, ": this is a desirepath file already, not a table; see 'desirepath inspect ", path, "'"));
   }
   const bool is_text = kind.kind == FileKind::text || kind.kind == FileKind::gzip || kind.kind == FileKind::zstd;
+  std::error_code ignored;
+  if (!is_text && !std::filesystem::is_regular_file(path, ignored))
+    throw InputError(concat(path, ": a ", kind.name, " file cannot be read from a pipe; give the file itself"));
   if (!options.table.empty() && kind.kind != FileKind::duckdb)
     throw OptionError(concat(path, ": ", setting_name("table"), " is for DuckDB files, this is ", kind.name));
   if (!is_text && (options.delimiter || !options.encoding.empty()))
@@ -265,7 +268,7 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
   if (direct) {
     source.rows = std::move(text);
   } else {
-    if (!table) table = SqlTable::of_rows(std::move(text));
+    if (!table) table = SqlTable::of_rows(std::move(text), looks_like_header(columns));
     source.not_a_number = expressions.size();
     source.rows = std::move(*table).select(std::move(expressions));
   }

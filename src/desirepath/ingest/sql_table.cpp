@@ -1,15 +1,21 @@
 #include "desirepath/ingest/sql_table.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <exception>
 #include <limits>
 
 #include <duckdb.h>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include "desirepath/core/available_memory.h"
 #include "desirepath/core/error.h"
 #include "desirepath/core/nearest_name.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/ingest/sql_words.h"
 
 namespace desirepath::inline ingest {
 
@@ -34,6 +40,12 @@ struct Result {
   Result(const Result&) = delete;
   Result& operator=(const Result&) = delete;
 };
+
+/// Half of what is free: a view that joins everything to everything must not take the machine with it.
+std::string memory_limit() {
+  const double free = available_memory();
+  return concat(std::llround(std::max(256.0, (free > 0 ? free : 4e9) / 2e6)), "MB");
+}
 
 /// The column name in DuckDB's message about one it does not know; names come from the user's own expression.
 std::string unknown_column(const char* message) {
@@ -61,7 +73,9 @@ struct SqlTable::State {
   std::string record_expression;  // SQL of the record number; empty: rows are counted as they come
   std::vector<std::string> columns;
   std::string kind;
+  bool is_named = true;  // the columns have names that may be shown; else a first row that is data
   // Rows handed to DuckDB by us.
+  int descriptor = -1;  // of the file, where it is read by it
   std::unique_ptr<RowSource> rows;
   RowBatch batch;
   std::size_t batch_row = 0;
@@ -74,6 +88,7 @@ struct SqlTable::State {
   ~State() {
     duckdb_disconnect(&connection);
     duckdb_close(&database);
+    if (descriptor >= 0) ::close(descriptor);
   }
 
   /// database_file: null for an empty database; readable: SQL list of the files it may read.
@@ -81,7 +96,9 @@ struct SqlTable::State {
   bool run(const std::string& sql) const;
   void describe_columns();
   InputError damaged() const {
-    return InputError(concat(file, ": the ", kind, " file is damaged or cut short; copy it again"));
+    return InputError(concat(file, ": the ", kind,
+                             " file cannot be read to its end (damaged, cut short, locked by a password or of a kind "
+                             "not known here); copy it again or write it anew"));
   }
 };
 
@@ -93,6 +110,7 @@ void SqlTable::State::open(const char* database_file, const std::string& readabl
                                     {"allow_community_extensions", "false"},
                                     {"allow_persistent_secrets", "false"},
                                     {"temp_directory", ""},
+                                    {"memory_limit", memory_limit()},
                                     {"threads", std::to_string(std::max(1, threads))}}) {
     duckdb_set_config(config, name, value.c_str());
   }
@@ -137,9 +155,11 @@ SqlTable SqlTable::of_parquet(const std::filesystem::path& path, int threads) {
   auto state = std::make_unique<State>();
   state->file = path.string();
   state->kind = "Parquet";
-  const std::string full = std::filesystem::absolute(path).lexically_normal().string();
+  // By its open descriptor: a name is then neither a pattern nor a list of values (year=2020/), and may be any bytes.
+  state->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const std::string full = concat("/proc/self/fd/", state->descriptor);
   state->open(nullptr, concat("[", quoted_text(full), "]"), threads);
-  state->relation = concat("read_parquet(", quoted_text(full), ")");
+  state->relation = concat("read_parquet(", quoted_text(full), ", hive_partitioning = false)");
   state->describe_columns();
   return SqlTable(std::move(state));
 }
@@ -151,15 +171,19 @@ SqlTable SqlTable::of_database(const std::filesystem::path& path, const std::str
   state->open(path.c_str(), "[]", threads);
   Result result;
   duckdb_query(state->connection,
-               "SELECT schema_name || '.' || table_name FROM duckdb_tables() WHERE NOT internal UNION ALL "
-               "SELECT schema_name || '.' || view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1",
+               "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal UNION ALL "
+               "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL",
                &result.value);
-  std::vector<std::string> names;
+  std::vector<std::string> names, relations;
   for (idx_t r = 0; r < duckdb_row_count(&result.value); ++r) {
-    char* name = duckdb_value_varchar(&result.value, 0, r);
-    const std::string full(name);
-    duckdb_free(name);
-    names.push_back(full.starts_with("main.") ? full.substr(5) : full);
+    std::array<std::string, 2> parts;  // a dot in them means nothing
+    for (idx_t c = 0; c < parts.size(); ++c) {
+      char* part = duckdb_value_varchar(&result.value, c, r);
+      parts.at(c) = part;
+      duckdb_free(part);
+    }
+    names.push_back(parts[0] == "main" ? parts[1] : concat(parts[0], ".", parts[1]));
+    relations.push_back(concat(quoted_identifier(parts[0]), ".", quoted_identifier(parts[1])));
   }
   if (names.empty()) throw InputError(concat(state->file, ": the DuckDB file holds no table"));
   std::string chosen = table;
@@ -170,13 +194,11 @@ SqlTable SqlTable::of_database(const std::filesystem::path& path, const std::str
     }
     chosen = names.front();
   }
-  if (std::ranges::find(names, chosen) == names.end()) {
+  const auto found = std::ranges::find(names, chosen);
+  if (found == names.end()) {
     throw OptionError(concat(state->file, ": no table '", chosen, "'", did_you_mean(chosen, names)));
   }
-  std::vector<std::string> parts;
-  for (const std::string& part : split(chosen, '.'))
-    parts.push_back(quoted_identifier(part));
-  state->relation = join(parts, ".");
+  state->relation = relations[static_cast<std::size_t>(found - names.begin())];
   state->describe_columns();
   return SqlTable(std::move(state));
 }
@@ -207,28 +229,15 @@ std::vector<bool> numeric_columns(const RowBatch& batch) {
   return numeric;
 }
 
-/// Whether an expression names the column, as a word of its own; SQL does not mind case.
-bool mentions(std::string_view sql, std::string_view column) {
-  const std::string text = lower_case(sql), name = lower_case(column);
-  const auto is_word = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
-  };
-  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
-    const bool free_before = at == 0 || !is_word(text[at - 1]);
-    const bool free_behind = at + name.size() == text.size() || !is_word(text[at + name.size()]);
-    if (free_before && free_behind) return true;
-  }
-  return false;
-}
-
 struct ScanColumns {
   std::vector<idx_t> columns;  // projected columns, as numbered by the table function
 };
 
 }  // namespace
 
-SqlTable SqlTable::of_rows(std::unique_ptr<RowSource> rows) {
+SqlTable SqlTable::of_rows(std::unique_ptr<RowSource> rows, bool is_named) {
   auto state = std::make_unique<State>();
+  state->is_named = is_named;
   state->rows = std::move(rows);
   state->kind = "text";
   state->columns = state->rows->columns();
@@ -410,11 +419,15 @@ class SqlRows : public RowSource {
     const idx_t count = duckdb_extract_statements(state_->connection, sql.c_str(), &statements);
     duckdb_destroy_extracted(&statements);
     if (count != 1) throw OptionError(concat(expression.origin, ": not an SQL expression", quoting_hint));
+    if (const std::string word = chance_in(expression.sql, state_->columns, state_->connection);
+        expression.by_user && !word.empty())
+      throw OptionError(concat(expression.origin, ": '", word,
+                               "' is another at every run; the same command must give the same cohort"));
     std::string unknown;
     if (prepares(sql, &unknown)) return true;
     if (!unknown.empty()) {
-      throw OptionError(
-          concat(expression.origin, ": no column '", unknown, "'", did_you_mean(unknown, state_->columns)));
+      throw OptionError(concat(expression.origin, ": no column '", unknown, "'",
+                               state_->is_named ? did_you_mean(unknown, state_->columns) : ""));
     }
     return false;
   }
@@ -458,7 +471,8 @@ class SqlRows : public RowSource {
       case DUCKDB_ERROR_SERIALIZATION:
         throw state_->damaged();
       case DUCKDB_ERROR_OUT_OF_MEMORY:
-        throw Error("not enough memory to read the input");
+        throw Error(
+            concat("not enough memory to read the input: DuckDB may use ", memory_limit(), ", half of what is free"));
       default:
         if (!state_->rows) throw state_->damaged();
         throw BackendError("reading failed inside DuckDB");

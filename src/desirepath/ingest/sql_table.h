@@ -26,7 +26,8 @@ class SqlTable {
   static SqlTable of_parquet(const std::filesystem::path& path, int threads);
   /// table: empty where the database holds just one.
   static SqlTable of_database(const std::filesystem::path& path, const std::string& table, int threads);
-  static SqlTable of_rows(std::unique_ptr<RowSource> rows);
+  /// is_named: the names of the columns may stand in messages.
+  static SqlTable of_rows(std::unique_ptr<RowSource> rows, bool is_named = true);
   ~SqlTable();
   SqlTable(SqlTable&&) noexcept;
   SqlTable& operator=(SqlTable&&) noexcept;

@@ -5,6 +5,7 @@
 #include <future>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -255,8 +256,14 @@ SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const
   while (next <= options.students || !under_way.empty()) {
     while (next <= options.students && under_way.size() < threads) {
       const std::int64_t end = std::min(next + block_size, options.students + 1);
-      under_way.push_back(
-          std::async(std::launch::async, make_block, std::cref(university), std::cref(fields_of_course), next, end));
+      const auto launch = [&](std::launch how) {
+        return std::async(how, make_block, std::cref(university), std::cref(fields_of_course), next, end);
+      };
+      try {
+        under_way.push_back(launch(std::launch::async));
+      } catch (const std::system_error&) {  // no more threads to be had
+        under_way.push_back(launch(std::launch::deferred));
+      }
       next = end;
     }
     const Block block = under_way.front().get();

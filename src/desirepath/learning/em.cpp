@@ -28,7 +28,7 @@ EmProgress run_em(EmProblem& problem, const EmOptions& options, EmProgress start
     }
     const double before = em.objective_trace.empty() ? -infinity : em.objective_trace.back();
     const double objective = found.objective();
-    if (objective < before - rounding_slack(before)) {
+    if (objective < before - rounding_slack(before) - found.rounding) {
       if (problem.exact_m_step()) {
         throw NumericalError(concat("EM: the objective fell from ", shortest(before), " to ", shortest(objective),
                                     " in iteration ", em.iteration));
@@ -69,6 +69,7 @@ EmProgress run_em(EmProblem& problem, const EmOptions& options, EmProgress start
     ++em.iteration;
     if (hooks.after_maximization) hooks.after_maximization(em);
   }
+  if (hooks.at_end) hooks.at_end();
   if (!problem.exact_m_step() && em.best_iteration != em.iteration) problem.return_to_best();
   return em;
 }

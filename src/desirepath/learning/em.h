@@ -29,6 +29,7 @@ struct EmOptions {
 struct Expectation {
   double log_likelihood = 0;
   double log_prior = 0;
+  double rounding = 0;  // what it may have taken from the sums, beyond a share of the objective itself
   double objective() const { return log_likelihood + log_prior; }
 };
 
@@ -66,6 +67,8 @@ struct EmHooks {
   ProgressSink progress;
   /// After an E step was recorded; true stops the run there.
   std::function<bool(const EmProgress&)> after_expectation;
+  /// When the run has come to its end, before an inexact climb returns to its best iterate.
+  std::function<void()> at_end;
   /// Between iterations: parameters are new, responsibilities those of the E step before; trace and iteration are
   /// level.
   std::function<void(const EmProgress&)> after_maximization;

@@ -25,6 +25,7 @@ namespace desirepath::inline models {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr double program_bytes = 45e6;   // of a fit of next to nothing, as measured
 constexpr int validation_patience = 20;  // iterations without a better validation score
 
 /// Mean log-likelihood per student.
@@ -46,7 +47,8 @@ double mean_log_likelihood(const ChainParameters& parameters, const ChainEvidenc
 
 const HiddenChain& as_chain(const Model& model, std::string_view setting) {
   const auto* chain = dynamic_cast<const HiddenChain*>(&model);
-  if (chain == nullptr) throw OptionError(concat(setting_name(setting), ": the model is no chain of hidden states"));
+  if (chain == nullptr || !chain->identity().has_kinds)
+    throw OptionError(concat(setting_name(setting), ": the model has no hidden states"));
   return *chain;
 }
 
@@ -71,7 +73,8 @@ class ChainFit : public Training {
     chain_.fixed = fixed_from_rows(context_, cohort_.schema(), layout_, settings_.states);
     if (!settings_.weights.empty()) chain_.weights = student_weights(*train_, settings_.weights);
     learner_ = choice.emission->learner(options_.values(), layout_.shape(cohort_.schema()));
-    if (!context_.checkpoint.empty()) owner_ = {task.digest(), cohort_.fingerprint()};
+    if (!context_.checkpoint.empty() || !context_.checkpoint_bytes.empty())
+      owner_ = {task.digest(), cohort_.fingerprint()};
     weigh_rows(*evidence_, chain_.weights);
   }
 
@@ -89,9 +92,13 @@ class ChainFit : public Training {
     }
     bytes += learner_->memory_estimate(layout_.shape(cohort_.schema()).bits(), settings_.states, compute_.threads()) *
              static_cast<double>(evidence_->pools.size());
+    // What each block of students adds to the pairs of states.
+    const double blocks = std::ceil(students / static_cast<double>(block_size(train_->student_count())));
+    bytes += 8 * (blocks + 2) * layout_.step_count() * states * (layout_.step_count() > 1 ? states + 1 : 1);
     // The cohort, and the evidence made of it.
     bytes += 2 * (4.0 * static_cast<double>(train_->enrollments().one_count()) + 12 * students * layout_.step_count());
-    estimate.bytes = bytes * (runs_side_by_side() ? std::min(settings_.restarts, compute_.threads()) : 1);
+    estimate.bytes =
+        program_bytes + bytes * (runs_side_by_side() ? std::min(settings_.restarts, compute_.threads()) : 1);
     estimate.seconds_per_iteration = work / 1.2e9 / compute_.threads();
     return estimate;
   }
@@ -159,7 +166,7 @@ class ChainFit : public Training {
   /// Restarts beside each other use the cores best where one alone is small; a checkpoint follows one at a time.
   bool runs_side_by_side() const {
     const double cells = static_cast<double>(train_->student_count()) * layout_.step_count() * settings_.states;
-    return restart_count() > 1 && context_.checkpoint.empty() && cells < 5e6;
+    return restart_count() > 1 && context_.checkpoint.empty() && context_.checkpoint_bytes.empty() && cells < 5e6;
   }
 
   void split_validation() {
@@ -272,6 +279,8 @@ class ChainFit : public Training {
         writer.remember(problem);
         if (writer.is_due()) write_level();
       };
+      // Whatever stops the run before its model is written costs one E step.
+      hooks.at_end = write_level;
     }
     try {
       outcome.em = run_em(problem, settings_.em, std::move(start), hooks);
@@ -279,8 +288,6 @@ class ChainFit : public Training {
       if (writer.is_active()) write_level();
       throw;
     }
-    // Whatever stops the run before its model is written costs one E step.
-    if (writer.is_active()) write_level();
     outcome.warnings = problem.warnings();
     outcome.parameters = best_validated ? std::move(*best_validated) : problem.take_parameters();
     if (!validation_evidence_)
@@ -301,7 +308,7 @@ class ChainFit : public Training {
 
   void begin(ChainProblem& problem, RandomStream stream) const {
     if (context_.warm != nullptr)
-      problem.start_from_parameters(warm_parameters());
+      problem.start_from_parameters(warm_parameters(problem));
     else if (!context_.labels.empty())
       problem.start_from_labels(labels_from_rows(context_, *train_, layout_, settings_.states), stream);
     else if (settings_.start == StartKind::kmeans)
@@ -310,22 +317,21 @@ class ChainFit : public Training {
       problem.start_at_random(stream);
   }
 
-  ChainParameters warm_parameters() const {
+  ChainParameters warm_parameters(const ChainProblem& problem) const {
     const std::string name = setting_name("warm");
     const HiddenChain& warm = as_chain(*context_.warm, "warm");
     const ChainIdentity& identity = warm.identity();
     if (!identity.schema.has_same_bits(cohort_.schema()))
       throw OptionError(concat(name, ": the model has other courses or periods than the cohort"));
-    if (identity.structure != layout_.structure || identity.emission != identity_.emission ||
-        warm.parameters().emitting_states() != settings_.states) {
-      throw OptionError(
-          concat(name, ": the model is ", warm.name(), " with ", warm.parameters().emitting_states(), " states"));
-    }
+    if (identity.structure != layout_.structure || identity.emission != identity_.emission)
+      throw OptionError(concat(name, ": the model is ", warm.name()));
     ChainParameters parameters = warm.parameters();
     parameters.mass_law.reset();
     for (auto& emission : parameters.emissions) {
       if (auto unfinished = learner_->unfinished(*emission)) emission = std::move(unfinished);
     }
+    if (const std::string reason = problem.misfit(parameters); !reason.empty())
+      throw OptionError(concat(name, ": the model has ", reason));
     return parameters;
   }
 
@@ -336,10 +342,15 @@ class ChainFit : public Training {
     if (!best || score(outcome) > score(*best)) best = std::move(outcome);
   }
 
-  std::optional<Checkpoint> load_checkpoint() const {
-    if (context_.checkpoint.empty() || !context_.resume) return std::nullopt;
-    if (!std::filesystem::exists(context_.checkpoint)) return std::nullopt;
-    return Checkpoint::load(context_.checkpoint, owner_, layout_, cohort_.schema(), *options_.choice().emission);
+  std::optional<Checkpoint> load_checkpoint() {
+    if (!context_.resume || (context_.checkpoint_bytes.empty() && !std::filesystem::exists(context_.checkpoint)))
+      return std::nullopt;
+    return Checkpoint::load(
+        context_.checkpoint_bytes.empty() ? ArchiveReader::open(context_.checkpoint)
+                                          : ArchiveReader::from_bytes(context_.checkpoint_bytes, "checkpoint"),
+        owner_,
+        {layout_, cohort_.schema(), *options_.choice().emission, ChainProblem(chain_, *evidence_, *learner_, compute_),
+         restart_count(), validation_evidence_ != nullptr});
   }
 
   FitResult finish(RestartOutcome best, std::vector<RestartResult> restarts) {
@@ -352,7 +363,7 @@ class ChainFit : public Training {
     if (context_.match != nullptr || !keeps_order) {
       ChainParameters parameters = problem.take_parameters();
       const auto order = context_.match != nullptr
-                             ? match_states(parameters, layout_, as_chain(*context_.match, "match"))
+                             ? match_states(parameters, layout_, cohort_.schema(), as_chain(*context_.match, "match"))
                              : order_by_share(problem.state_weights(), layout_, settings_.states);
       problem.start_from_parameters(reorder_states(std::move(parameters), layout_, order));
       problem.measure();
@@ -442,6 +453,8 @@ Vector chain_leave_one_out(const Model& model, const std::string& training, cons
                              setting_name("validation"), "); train on all"));
   if (recorded.value("data_fingerprint", "") != cohort.fingerprint())
     throw OptionError("leave-one-out: the model was trained on another cohort than this one");
+  if (!chain.identity().schema.has_same_bits(cohort.schema()))
+    throw ArchiveError("the model file's record of its training is of other courses");
   TrainingContext context{compute};
   for (const auto& row : record.value("transitions", nlohmann::ordered_json::array())) {
     context.transitions.push_back(
@@ -457,6 +470,8 @@ Vector chain_leave_one_out(const Model& model, const std::string& training, cons
   const std::unique_ptr<EmissionLearner> learner =
       options.choice().emission->learner(options.values(), chain.layout().shape(cohort.schema()));
   ChainProblem problem(task, evidence, *learner, compute);
+  if (const std::string reason = problem.misfit(chain.parameters()); !reason.empty())
+    throw ArchiveError(concat("the model file's record of its training is of another model: this has ", reason));
   problem.start_from_parameters(chain.parameters());
   problem.expectation();
   return problem.left_out_scores();

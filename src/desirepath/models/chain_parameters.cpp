@@ -83,9 +83,10 @@ constexpr const char* mass_prefix = "mass.";
 std::string ChainParameters::fault(const StepLayout& layout, const Schema& schema) const {
   const Index states = prior.state_count();
   if (static_cast<Id>(emissions.size()) != layout.pool_count()) return "emissions do not fit the steps";
-  const Id bits = layout.shape(schema).bits();
+  const StepShape shape = layout.shape(schema);
   for (const auto& emission : emissions) {
-    if (emission->bit_count() != bits || emission->state_count() + (has_left_state ? 1 : 0) != states)
+    if (!emission->fits(shape.periods, shape.courses) || emission->state_count() < 1 ||
+        emission->state_count() + (has_left_state ? 1 : 0) != states)
       return "emissions do not fit courses and states";
   }
   std::string fault = fault_of(prior, departures, layout, schema);
@@ -185,6 +186,7 @@ void for_each_posterior(const ChainParameters& parameters, const ChainEvidence& 
   ChainPosterior posterior(parameters.prior);
   for_each_student(parameters, evidence, scores, students, [&](std::int64_t student, const RowMatrix& emissions) {
     const double log_likelihood = posterior.run(emissions);
+    if (std::isnan(log_likelihood)) throw NumericalError("the model's numbers are so large that a probability is lost");
     body(student, log_likelihood, posterior);
   });
 }

@@ -39,6 +39,36 @@ ChainProblem::ChainProblem(const ChainTask& task, ChainEvidence& evidence, const
   reseeds_.assign(evidence.pools.size(), std::vector<int>(static_cast<std::size_t>(task.states), 0));
 }
 
+std::string ChainProblem::misfit(const ChainParameters& parameters) const {
+  if (parameters.emitting_states() != task_.states)
+    return concat(parameters.emitting_states(), " states, not ", task_.states);
+  if (parameters.has_left_state != has_left_ || (parameters.departures.size() > 0) != has_departures_)
+    return parameters.has_left_state || parameters.departures.size() > 0
+               ? "students who leave, of whom the cohort has none"
+               : "no students who leave, as the cohort has";
+  for (const auto& emission : parameters.emissions) {
+    if (emission->family() != learner_.family()) return "states of another family";
+    if (std::string reason = learner_.misfit(*emission); !reason.empty()) return reason;
+  }
+  return {};
+}
+
+std::string ChainProblem::misfit(const ChainResponsibilities& given) const {
+  const Index states = task_.states, all = states + (has_left_ ? 1 : 0), steps = evidence_.layout->step_count();
+  const auto fits = [](const auto& matrix, Index rows, Index columns) {
+    return matrix.rows() == rows && matrix.cols() == columns && (matrix.array() >= 0).all() && matrix.allFinite();
+  };
+  bool good = fits(given.initial, all, 1) && std::ssize(given.pairs) == steps - 1 &&
+              given.rows.size() == evidence_.pools.size();
+  for (const Matrix& pairs : given.pairs)
+    good = good && fits(pairs, all, all);
+  for (std::size_t p = 0; good && p < given.rows.size(); ++p)
+    good = fits(given.rows[p], evidence_.pools[p].rows.row_count(), states);
+  const Index periods = has_departures_ ? task_.schema.period_count() : 0;
+  good = good && (has_departures_ ? fits(given.departures, states, periods) : given.departures.size() == 0);
+  return good ? "" : "responsibilities do not fit the students";
+}
+
 void ChainProblem::aggregate_rows(const std::vector<RowMatrix>& gamma) {
   const std::int64_t students = evidence_.student_count();
   responsibilities_.rows.resize(evidence_.pools.size());
@@ -66,6 +96,8 @@ Expectation ChainProblem::expectation() {
       score_pools(parameters_, evidence_, parameters_.emissions.front()->training_kind(), Precision::quick, compute_);
   Expectation found = expectation_from_scores();
   found.log_prior = log_prior();
+  for (const auto& emission : parameters_.emissions)
+    found.rounding = std::max(found.rounding, 1e-15 * total_weight_ * learner_.term_size(*emission));
   return found;
 }
 

@@ -71,6 +71,10 @@ class ChainProblem : public EmProblem {
     on_proposal_ = false;
   }
 
+  /// Empty, or why a climb on this data cannot begin or go on from there.
+  std::string misfit(const ChainParameters& parameters) const;
+  std::string misfit(const ChainResponsibilities& responsibilities) const;
+
   const ChainParameters& parameters() const { return parameters_; }
   /// What the last M step made, or the start: the point a run is taken up at, also while a proposal is tried or after
   /// it was taken.

@@ -1,5 +1,8 @@
 #include "desirepath/models/checkpoint.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/error.h"
@@ -13,6 +16,7 @@ using nlohmann::json;
 
 /// Of what a checkpoint holds. One written by another version is refused, not read wrongly.
 constexpr int checkpoint_version = 2;
+constexpr int most_iterations = 1 << 30;
 
 // Numbers go into arrays, where they keep every bit.
 void save_em(ArchiveWriter& archive, const std::string& prefix, const EmProgress& em) {
@@ -27,17 +31,21 @@ void save_em(ArchiveWriter& archive, const std::string& prefix, const EmProgress
   archive.add(prefix + ".best_objective", std::vector<double>{em.best_objective});
 }
 
-EmProgress load_em(const ArchiveReader& archive, const std::string& prefix) {
+/// ended: with the E step after the last iteration.
+EmProgress load_em(const ArchiveReader& archive, const std::string& prefix, bool ended) {
   const json header = json::parse(archive.metadata(prefix));
   EmProgress em;
-  em.iteration = header.at("iteration").get<int>();
+  em.iteration = whole_number(archive, header, "iteration", 0, most_iterations);
   em.converged = header.at("converged").get<bool>();
   em.stopped = header.at("stopped").get<bool>();
   em.fell = header.at("fell").get<bool>();
-  em.best_iteration = header.at("best_iteration").get<int>();
-  em.trace = archive.read<double>(prefix + ".trace");
-  em.objective_trace = archive.read<double>(prefix + ".objective_trace");
+  em.best_iteration = whole_number(archive, header, "best_iteration", 0, em.iteration);
+  em.trace = load_trace(archive, prefix + ".trace", em.iteration + (ended ? 1 : 0));
+  em.objective_trace = load_trace(archive, prefix + ".objective_trace", em.iteration + (ended ? 1 : 0));
   em.best_objective = archive.read<double>(prefix + ".best_objective", {1}).front();
+  const bool begun = !em.trace.empty();
+  if (begun ? !std::isfinite(em.best_objective) : em.best_objective != -infinity)
+    archive.refuse("damaged: the best objective");
   return em;
 }
 
@@ -52,8 +60,7 @@ void save_responsibilities(ArchiveWriter& archive, const ChainResponsibilities& 
 
 ChainResponsibilities load_responsibilities(const ArchiveReader& archive, const StepLayout& layout) {
   ChainResponsibilities loaded;
-  const std::vector<double> initial = archive.read<double>("responsibilities.initial");
-  loaded.initial = Eigen::Map<const Vector>(initial.data(), static_cast<Index>(initial.size()));
+  loaded.initial = archive.read_vector("responsibilities.initial");
   for (Id t = 0; t + 1 < layout.step_count(); ++t)
     loaded.pairs.push_back(archive.read_columns(concat("responsibilities.pairs.", t)));
   for (Id p = 0; p < layout.pool_count(); ++p)
@@ -65,6 +72,21 @@ ChainResponsibilities load_responsibilities(const ArchiveReader& archive, const 
 
 }  // namespace
 
+int whole_number(const ArchiveReader& archive, const json& header, const char* key, int lowest, int highest) {
+  const json& value = header.at(key);
+  if (!value.is_number_integer()) archive.refuse(concat("damaged: ", key));
+  const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= std::uint64_t{most_iterations} : true;
+  const std::int64_t number = fits ? value.get<std::int64_t>() : -1;
+  if (!fits || number < lowest || number > highest) archive.refuse(concat("damaged: ", key, " out of range"));
+  return static_cast<int>(number);
+}
+
+std::vector<double> load_trace(const ArchiveReader& archive, const std::string& name, int size) {
+  const Vector values = archive.read_vector(name);
+  if (values.size() != size) archive.refuse(concat("damaged: '", name, "' is of another length"));
+  return {values.begin(), values.end()};
+}
+
 json save_result(ArchiveWriter& archive, const std::string& name, const RestartResult& result) {
   archive.add(name, std::vector<double>{result.log_likelihood, result.objective, result.validation ? 1.0 : 0.0,
                                         result.validation.value_or(0)});
@@ -75,11 +97,11 @@ json save_result(ArchiveWriter& archive, const std::string& name, const RestartR
 }
 
 RestartResult load_result(const ArchiveReader& archive, const json& header, const std::string& name) {
-  const std::vector<double> numbers = archive.read<double>(name, {4});
+  const std::vector<double> numbers = load_trace(archive, name, 4);
   RestartResult result;
-  result.number = header.at("number").get<int>();
+  result.number = whole_number(archive, header, "number", 0, most_iterations);
   result.seed = header.at("seed").get<std::uint64_t>();
-  result.iterations = header.at("iterations").get<int>();
+  result.iterations = whole_number(archive, header, "iterations", 0, most_iterations);
   result.converged = header.at("converged").get<bool>();
   result.log_likelihood = numbers[0];
   result.objective = numbers[1];
@@ -87,12 +109,15 @@ RestartResult load_result(const ArchiveReader& archive, const json& header, cons
   return result;
 }
 
-Checkpoint Checkpoint::load(const std::filesystem::path& path, const CheckpointOwner& owner, const StepLayout& layout,
-                            const Schema& schema, const EmissionFamily& family) {
-  const ArchiveReader archive = ArchiveReader::open(path);
+Checkpoint Checkpoint::load(const ArchiveReader& archive, const CheckpointOwner& owner, const Frame& frame) {
   archive.require_kind("checkpoint");
+  const auto check = [&](const std::string& misfit) {
+    if (!misfit.empty()) archive.refuse(concat("damaged: a checkpoint of ", misfit));
+  };
   const auto chain = [&](const std::string& prefix) {
-    return ChainParameters::load(archive, prefix, layout, schema, family);
+    ChainParameters loaded = ChainParameters::load(archive, prefix, frame.layout, frame.schema, frame.family);
+    check(frame.problem.misfit(loaded));
+    return loaded;
   };
   try {
     const json header = json::parse(archive.metadata("checkpoint"));
@@ -101,32 +126,48 @@ Checkpoint Checkpoint::load(const std::filesystem::path& path, const CheckpointO
     Checkpoint checkpoint;
     checkpoint.owner = {header.at("options_digest").get<std::string>(), header.at("fingerprint").get<std::string>()};
     const auto refuse = [&](std::string_view whose) {
-      throw OptionError(concat(path.string(), ": the checkpoint belongs to ", whose));
+      throw OptionError(concat(archive.name(), ": the checkpoint belongs to ", whose));
     };
     if (checkpoint.owner.options != owner.options) refuse("a fit with other options");
     if (checkpoint.owner.fingerprint != owner.fingerprint) refuse("other data");
-    checkpoint.restart = header.at("restart").get<int>();
-    checkpoint.best_iteration = header.at("best_iteration").get<int>();
+    checkpoint.restart = whole_number(archive, header, "restart", 0, frame.restarts - 1);
+    checkpoint.em = load_em(archive, "em", /*ended=*/false);
+    const int iteration = checkpoint.em.iteration;
+    checkpoint.best_iteration = whole_number(archive, header, "best_iteration", 0, iteration);
     checkpoint.warnings = header.at("warnings").get<std::set<std::string>>();
     checkpoint.reseeds = header.at("reseeds").get<std::vector<std::vector<int>>>();
-    checkpoint.em = load_em(archive, "em");
-    checkpoint.validation_trace = archive.read<double>("validation_trace");
+    const auto counts = [](const auto& tries) {
+      return std::ranges::all_of(tries, [](int count) { return count >= 0 && count < most_iterations; });
+    };
+    if (!std::ranges::equal(checkpoint.reseeds, frame.problem.reseeds(), {}, &std::vector<int>::size,
+                            &std::vector<int>::size) ||
+        !std::ranges::all_of(checkpoint.reseeds, counts))
+      archive.refuse("damaged: re-seeded states");
+    checkpoint.validation_trace = load_trace(archive, "validation_trace", frame.validated ? iteration : 0);
     if (header.at("payload") == "parameters")
       checkpoint.parameters = chain("parameters.");
     else
-      checkpoint.responsibilities = load_responsibilities(archive, layout);
+      check(frame.problem.misfit(checkpoint.responsibilities.emplace(load_responsibilities(archive, frame.layout))));
     if (header.at("best").get<bool>()) checkpoint.best = chain("best.");
+    const bool keeps_best = frame.validated || !frame.problem.exact_m_step();
+    if (!checkpoint.best && keeps_best && iteration > 0) archive.refuse("damaged: no best iterate");
     const json& finished = header.at("finished");
     for (std::size_t r = 0; r < finished.size(); ++r)
       checkpoint.finished.push_back(load_result(archive, finished[r], concat("finished.", r)));
+    if (std::ssize(checkpoint.finished) != checkpoint.restart ||
+        header.contains("best_finished") != (checkpoint.restart > 0))
+      archive.refuse("damaged: the restarts that are finished");
     if (header.contains("best_finished")) {
       const json& entry = header.at("best_finished");
-      checkpoint.best_finished = RestartOutcome{load_result(archive, entry, "best_finished.result"),
-                                                load_em(archive, "best_finished.em"),
-                                                chain("best_finished."),
-                                                archive.read<double>("best_finished.validation_trace"),
-                                                entry.at("best_iteration").get<int>(),
-                                                entry.at("warnings").get<std::set<std::string>>()};
+      EmProgress em = load_em(archive, "best_finished.em", /*ended=*/true);
+      const int last = em.iteration;
+      checkpoint.best_finished =
+          RestartOutcome{load_result(archive, entry, "best_finished.result"),
+                         std::move(em),
+                         chain("best_finished."),
+                         load_trace(archive, "best_finished.validation_trace", frame.validated ? last + 1 : 0),
+                         whole_number(archive, entry, "best_iteration", 0, last),
+                         entry.at("warnings").get<std::set<std::string>>()};
     }
     return checkpoint;
   } catch (const json::exception&) {

@@ -27,6 +27,10 @@ struct RestartOutcome {
 /// Numbers go into arrays, where they keep every bit; the rest is returned for a header.
 nlohmann::json save_result(ArchiveWriter& archive, const std::string& name, const RestartResult& result);
 RestartResult load_result(const ArchiveReader& archive, const nlohmann::json& header, const std::string& name);
+/// A whole number of a header, within bounds; throws ArchiveError.
+int whole_number(const ArchiveReader& archive, const nlohmann::json& header, const char* key, int lowest, int highest);
+/// Numbers one an iteration, all finite; throws ArchiveError.
+std::vector<double> load_trace(const ArchiveReader& archive, const std::string& name, int size);
 
 /// The fit a checkpoint belongs to.
 struct CheckpointOwner {
@@ -50,9 +54,17 @@ struct Checkpoint {
   std::vector<RestartResult> finished;
   std::optional<RestartOutcome> best_finished;
 
+  /// The fit as it would begin: what a checkpoint of it must fit.
+  struct Frame {
+    const StepLayout& layout;
+    const Schema& schema;
+    const EmissionFamily& family;
+    const ChainProblem& problem;
+    int restarts = 1;
+    bool validated = false;
+  };
   /// Throws OptionError when the checkpoint is another fit's, ArchiveError when the file is none of such a chain.
-  static Checkpoint load(const std::filesystem::path& path, const CheckpointOwner& owner, const StepLayout& layout,
-                         const Schema& schema, const EmissionFamily& family);
+  static Checkpoint load(const ArchiveReader& archive, const CheckpointOwner& owner, const Frame& frame);
   /// Brings a problem to where this one was.
   void put_into(ChainProblem& problem);
 };

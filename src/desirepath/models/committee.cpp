@@ -80,6 +80,8 @@ ChainParameters assembled(const std::vector<ChainParameters>& members) {
   std::vector<std::shared_ptr<const HiddenTree>> trees;
   if (members.front().departures.size() > 0) committee.departures.resize(count, members.front().departures.cols());
   for (const ChainParameters& member : members) {
+    if (member.departures.size() != members.front().departures.size())
+      throw ArchiveError("the members of the committee do not fit each other");
     if (committee.departures.size() > 0) committee.departures.row(std::ssize(trees)) = member.departures;
     trees.push_back(trees_of(member).trees().front());
   }
@@ -286,16 +288,22 @@ class CommitteeFit : public Training {
         members_.push_back(ChainParameters::load(archive, concat("member.", m, "."), layout, cohort_.schema(),
                                                  *options_.choice().emission));
         results_.push_back(load_result(archive, finished[m], concat("member.", m, ".result")));
+        if (members_[m].emitting_states() != 1 || members_[m].has_left_state ||
+            members_[m].departures.size() != members_[0].departures.size() ||
+            trees_of(members_[m]).retakes() != options_.read<HiddenTreeOptions>().retakes)
+          archive.refuse("damaged: a member of the committee");
       }
-      if (header.contains("iterations")) iterations_ = header.at("iterations").get<int>();
+      constexpr int most = 1 << 30;
+      if (header.contains("iterations")) iterations_ = whole_number(archive, header, "iterations", 1, most);
       if (header.contains("first")) {
         const auto& first = header.at("first");
         FitResult result;
-        result.trace = archive.read<double>("first.trace");
-        result.objective_trace = archive.read<double>("first.objective_trace");
-        result.validation_trace = archive.read<double>("first.validation_trace");
-        result.iterations = first.at("iterations").get<int>();
-        result.best_iteration = first.at("best_iteration").get<int>();
+        result.iterations = whole_number(archive, first, "iterations", 0, most);
+        result.best_iteration = whole_number(archive, first, "best_iteration", 0, result.iterations);
+        result.trace = load_trace(archive, "first.trace", result.iterations + 1);
+        result.objective_trace = load_trace(archive, "first.objective_trace", result.iterations + 1);
+        result.validation_trace =
+            load_trace(archive, "first.validation_trace", validation_ ? result.iterations + 1 : 0);
         result.stopped_by = first.at("stopped_by").get<std::string>();
         result.warnings = first.at("warnings").get<std::vector<std::string>>();
         first_result_ = std::move(result);
@@ -351,7 +359,10 @@ Vector leave_one_out_of_committee(const Model& model, const std::string& trainin
     member.set("tree-states", trees_of(committee.parameters()).trees()[static_cast<std::size_t>(k)]->state_count());
     const auto learner = options.choice().emission->learner(member.values(), committee.layout().shape(cohort.schema()));
     ChainProblem problem(task, evidence, *learner, compute);
-    problem.start_from_parameters(member_of(committee.parameters(), k));
+    ChainParameters member_parameters = member_of(committee.parameters(), k);
+    if (!committee.identity().schema.has_same_bits(cohort.schema()) || !problem.misfit(member_parameters).empty())
+      throw ArchiveError("the model file's record of its training is of another model");
+    problem.start_from_parameters(std::move(member_parameters));
     const auto current = [&] {
       return student_log_likelihoods(
           problem.parameters(), evidence,

@@ -161,7 +161,9 @@ RowMatrix HiddenChain::course_probabilities(Id period) const {
     if (period < periods.first || period >= periods.last) continue;
     const auto pool = static_cast<std::size_t>(layout_.pool_of[static_cast<std::size_t>(step)]);
     const Id courses = schema().course_count();
-    return parameters_.emissions[pool]->bit_probabilities().middleRows((period - periods.first) * courses, courses);
+    const RowMatrix all = parameters_.emissions[pool]->bit_probabilities();
+    if (!all.allFinite()) throw NumericalError("the model's numbers are so large that a probability is lost");
+    return all.middleRows((period - periods.first) * courses, courses);
   }
   throw InputError("no such period");
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
 
@@ -20,7 +22,9 @@ StoredModel load_model(const ArchiveReader& archive, const Catalog& catalog) {
   const std::string& name = archive.metadata("model");
   const auto entry = std::ranges::find(catalog.models, name, &ModelEntry::name);
   if (entry == catalog.models.end()) archive.refuse(concat("model '", name, "' is not known to this version"));
-  return {entry->load(archive, catalog), archive.metadata("training")};
+  const std::string& training = archive.metadata("training");
+  if (!nlohmann::json::accept(training)) archive.refuse("damaged: the record of the training");
+  return {entry->load(archive, catalog), training};
 }
 
 StoredModel load_model(const std::filesystem::path& path, const Catalog& catalog) {
@@ -31,7 +35,11 @@ Vector leave_one_out(const StoredModel& stored, const Cohort& cohort, const Comp
   const std::string name = stored.model->name();
   const ModelEntry& entry = *catalog.choice(name).model;
   if (!entry.leave_one_out) throw OptionError(concat("leave-one-out: there is none for the model '", name, "'"));
-  return entry.leave_one_out(*stored.model, stored.training, cohort, compute);
+  try {
+    return entry.leave_one_out(*stored.model, stored.training, cohort, compute);
+  } catch (const nlohmann::json::exception&) {
+    throw ArchiveError("the model file's record of its training cannot be read");
+  }
 }
 
 }  // namespace desirepath::inline models

@@ -68,9 +68,6 @@ class OrthantEm : public Training {
     const std::string refine = setting_name("refine");
     if (task.options.choice().emission->name != GaussianEmission::family_name)
       throw OptionError(concat(refine, " orthant-em starts from ", setting_name("emission"), " gaussian"));
-    if (!task.context.checkpoint.empty())
-      throw OptionError(concat(refine, " orthant-em keeps no checkpoints: fit, then fit ", setting_name("emission"),
-                               " probit ", setting_name("warm")));
     // The same split for both fits, named to both as a cohort of its own.
     if (task.context.validation != nullptr) {
       judges_ = *task.context.validation;
@@ -86,6 +83,7 @@ class OrthantEm : public Training {
       probit_options_.unset("validation");
       if (validation) gaussian_context_.validation = &*judges_;
     }
+    take_up();
     first_ = prepare_training({students_, gaussian_options_, gaussian_context_});
   }
 
@@ -93,6 +91,8 @@ class OrthantEm : public Training {
 
   FitResult run() override {
     FitResult before = first_->run();
+    // What the first fit ended with goes along in the checkpoints of the second.
+    if (!checkpoint_.empty() && first_end_.empty()) first_end_ = read_file(checkpoint_);
     const auto& chain = dynamic_cast<const HiddenChain&>(*before.model);
     ChainIdentity identity = chain.identity();
     identity.emission = ProbitEmission::family_name;
@@ -102,11 +102,33 @@ class OrthantEm : public Training {
     context.labels.clear();
     context.warm = &start;
     context.validation = &*judges_;
+    context.checkpoint = checkpoint_;
+    context.resume = !gaussian_context_.checkpoint_bytes.empty();
+    context.checkpoint_bytes.clear();
+    context.also_save = [this](ArchiveWriter& archive) {
+      std::vector<std::uint8_t> bytes(first_end_.size());
+      std::ranges::transform(first_end_, bytes.begin(), [](std::byte b) { return static_cast<std::uint8_t>(b); });
+      archive.add("first_fit", std::move(bytes));
+    };
     FitResult after = fit_model(students_, probit_options_, context);
     return better_of(std::move(before), std::move(after));
   }
 
  private:
+  /// A checkpoint of the second fit: the first is taken up at its end and writes none of its own.
+  void take_up() {
+    checkpoint_ = gaussian_context_.checkpoint;
+    if (!gaussian_context_.resume || !std::filesystem::exists(checkpoint_)) return;
+    const ArchiveReader archive = ArchiveReader::open(checkpoint_);
+    archive.require_kind("checkpoint");
+    if (!archive.has("first_fit")) return;
+    const std::vector<std::uint8_t> bytes = archive.read<std::uint8_t>("first_fit");
+    for (const std::uint8_t byte : bytes)
+      first_end_.push_back(std::byte{byte});
+    gaussian_context_.checkpoint_bytes = first_end_;
+    gaussian_context_.checkpoint.clear();
+  }
+
   FitResult better_of(FitResult before, FitResult after) const {
     const EvidenceBatch evidence = EvidenceBatch::of(*judges_);
     const Estimates by_gaussian = before.model->log_likelihood(evidence, LikelihoodKind::mass, compute_);
@@ -138,6 +160,8 @@ class OrthantEm : public Training {
   Cohort students_;
   std::optional<Cohort> judges_;
   std::unique_ptr<Training> first_;
+  std::filesystem::path checkpoint_;
+  std::vector<std::byte> first_end_;  // the last checkpoint of the first fit
 };
 
 }  // namespace

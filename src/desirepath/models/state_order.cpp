@@ -24,11 +24,13 @@ StateOrder order_by_share(const RowMatrix& state_weights, const StepLayout& layo
   return orders;
 }
 
-StateOrder match_states(const ChainParameters& parameters, const StepLayout& layout, const HiddenChain& earlier) {
+StateOrder match_states(const ChainParameters& parameters, const StepLayout& layout, const Schema& schema,
+                        const HiddenChain& earlier) {
   const ChainParameters& target = earlier.parameters();
   const Id states = parameters.emitting_states();
   if (target.emissions.size() != parameters.emissions.size() ||
-      target.emissions.front()->bit_count() != parameters.emissions.front()->bit_count()) {
+      target.emissions.front()->bit_count() != parameters.emissions.front()->bit_count() ||
+      !earlier.identity().schema.has_same_bits(schema)) {
     throw OptionError(concat(setting_name("match"), ": the model has other courses, periods or steps"));
   }
   if (target.emitting_states() != states)

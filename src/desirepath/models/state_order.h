@@ -14,7 +14,8 @@ using StateOrder = std::vector<std::vector<Id>>;
 StateOrder order_by_share(const RowMatrix& state_weights, const StepLayout& layout, Id states);
 /// The order in which states are most like the other model's, course by course (the assignment of least total
 /// distance). Throws OptionError when the models have other courses, periods, steps or fewer states.
-StateOrder match_states(const ChainParameters& parameters, const StepLayout& layout, const HiddenChain& earlier);
+StateOrder match_states(const ChainParameters& parameters, const StepLayout& layout, const Schema& schema,
+                        const HiddenChain& earlier);
 ChainParameters reorder_states(ChainParameters parameters, const StepLayout& layout, const StateOrder& order);
 
 }  // namespace desirepath::inline models

@@ -44,7 +44,7 @@ std::string TrainingTask::digest() const {
 }
 
 std::unique_ptr<Training> prepare_training(const TrainingTask& task) {
-  if (task.context.resume && task.context.checkpoint.empty())
+  if (task.context.resume && task.context.checkpoint.empty() && task.context.checkpoint_bytes.empty())
     throw OptionError(concat(setting_name("resume"), " needs ", setting_name("checkpoint"), " FILE"));
   return task.options.choice().model->prepare(task);
 }

@@ -49,6 +49,7 @@ struct TrainingContext {
   std::filesystem::path checkpoint = {};  // empty: none
   double checkpoint_interval = 30;        // seconds
   bool resume = false;
+  std::vector<std::byte> checkpoint_bytes = {};        // resumed from in place of the file's
   std::function<void(ArchiveWriter&)> also_save = {};  // into every checkpoint: what a larger training is made of
 
   /// What of this decides the result, added to the record of the options.

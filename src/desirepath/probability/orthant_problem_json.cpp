@@ -139,6 +139,7 @@ OrthantCovariance read_covariance(const Reader& reader, Index size) {
 }  // namespace
 
 OrthantCase parse_orthant_case(std::string_view text, const std::string& source) {
+  if (is_nested_too_deep(text)) throw InputError(SourcePosition{source}, "this is JSON nested too deep for a case");
   json object;
   try {
     object = json::parse(text);

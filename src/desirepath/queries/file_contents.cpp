@@ -28,7 +28,7 @@ nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
       json["attributes"].push_back({{"name", attribute.name}, {"values", attribute.values.size()}});
     }
     json["fingerprint"] = cohort.fingerprint();
-    json["made_by"] = nlohmann::ordered_json::parse(cohort.provenance(), nullptr, false);
+    if (!cohort.provenance().empty()) json["made_by"] = nlohmann::ordered_json::parse(cohort.provenance());
   }
   if (archive.kind() == "model") {
     const StoredModel stored = load_model(archive);
@@ -83,7 +83,13 @@ void print_nested(std::ostream& out, const nlohmann::ordered_json& json, const s
 
 }  // namespace
 
-FileContents::FileContents(const ArchiveReader& archive) : contents_(describe_archive(archive)) {}
+FileContents::FileContents(const ArchiveReader& archive) {
+  try {
+    contents_ = describe_archive(archive);
+  } catch (const nlohmann::json::exception&) {
+    archive.refuse("damaged: the description of its contents");
+  }
+}
 
 Table FileContents::table() const {
   Table rows({{"field"}, {"value"}});

@@ -32,7 +32,8 @@ std::string with_tooltip(std::string_view element, std::string_view attributes, 
 
 std::string escaped(std::string_view text) {
   std::string result;
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     switch (c) {
       case '&':
         result += "&amp;";
@@ -49,6 +50,14 @@ std::string escaped(std::string_view text) {
       case '\'':
         result += "&#39;";
         break;
+      case '\xEF':
+        // U+FFFE and U+FFFF have no place in XML.
+        if (text.substr(i, 3) == "\xEF\xBF\xBE" || text.substr(i, 3) == "\xEF\xBF\xBF") {
+          result += "\xEF\xBF\xBD";
+          i += 2;
+          break;
+        }
+        [[fallthrough]];
       default:
         result += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
     }

@@ -1,6 +1,7 @@
 #include "desirepath/transcripts/align.h"
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/nearest_name.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
@@ -24,19 +25,22 @@ Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unsee
   std::vector<std::int64_t> takers(course_number.size(), 0);
   for (const Id bit : cohort.enrollments().columns())
     ++takers[static_cast<std::size_t>(own.course_of(bit))];
+  std::vector<std::string> names, known;
+  for (const Course& course : schema.courses())
+    known.push_back(course.name);
   for (std::size_t c = 0; c < course_number.size(); ++c) {
     if (course_number[c] >= 0 || takers[c] == 0) continue;
-    if (unseen == UnseenCourses::refuse) {
-      try {
-        schema.require_course(own.course(static_cast<Id>(c)).name);
-      } catch (const InputError& error) {
-        throw InputError(
-            concat(error.what(), " in the model; ", setting_name("ignore-unseen"), " leaves such courses out"));
-      }
-    }
+    const std::string& name = own.course(static_cast<Id>(c)).name;
+    if (unseen == UnseenCourses::refuse_by_name) names.push_back(concat("'", name, "'", did_you_mean(name, known)));
     ++aligned.ignored_courses;
     aligned.ignored_enrollments += takers[c];
   }
+  if (unseen != UnseenCourses::ignore && aligned.ignored_courses > 0)
+    throw InputError(concat(
+        "the model does not know ", counted(aligned.ignored_courses, "course", "courses"), " of the cohort (",
+        counted(aligned.ignored_enrollments, "enrollment", "enrollments"), ")",
+        names.empty() ? concat("; ", setting_name("verbose"), " names them, ") : concat(": ", join(names, ", "), "; "),
+        setting_name("ignore-unseen"), " leaves them out"));
   std::vector<Id> own_period(static_cast<std::size_t>(schema.period_count()), -1);
   for (Id t = 0; t < own.period_count(); ++t)
     own_period[static_cast<std::size_t>(schema.require_period(own.period(t)))] = t;

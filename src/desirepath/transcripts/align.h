@@ -5,7 +5,8 @@
 
 namespace desirepath::inline transcripts {
 
-enum class UnseenCourses { refuse, ignore };
+/// Refused, they are counted; their names stand in a message only where that is asked for.
+enum class UnseenCourses { refuse, refuse_by_name, ignore };
 
 struct Aligned {
   Cohort cohort;
@@ -14,8 +15,7 @@ struct Aligned {
 };
 
 /// Courses of the schema that the cohort lacks are not taken; periods it lacks are unknown. Courses the schema lacks
-/// are an InputError that names the first and the nearest known one, or ignored and counted; periods it lacks are an
-/// error.
+/// are an InputError or ignored, and counted; periods it lacks are an error.
 Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unseen);
 
 }  // namespace desirepath::inline transcripts

@@ -1,6 +1,7 @@
 #include "desirepath/transcripts/cohort.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -134,6 +135,24 @@ ArchiveWriter Cohort::to_archive() const {
   return archive;
 }
 
+namespace {
+
+/// Empty, or an object whose lists are such as prepare writes: readers need not ask again.
+bool is_provenance(const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) return text.empty();
+  const auto list = [&](const char* name) { return json.value(name, nlohmann::json::array()); };
+  return list("selected").is_array() && list("stages").is_array() &&
+         std::ranges::all_of(list("stages"), [](const nlohmann::json& stage) {
+           if (!stage.is_object() || !stage.value("after", nlohmann::json("")).is_string()) return false;
+           return std::ranges::all_of(std::array{"rows", "students", "courses"}, [&](const char* count) {
+             return stage.value(count, nlohmann::json(0)).is_number_integer();
+           });
+         });
+}
+
+}  // namespace
+
 Cohort Cohort::load(const ArchiveReader& archive) {
   archive.require_kind("cohort");
   try {
@@ -141,6 +160,7 @@ Cohort Cohort::load(const ArchiveReader& archive) {
     const auto schema = nlohmann::json::parse(archive.metadata("schema"), nullptr, false);
     parts.schema = Schema::from_json(schema);
     parts.provenance = archive.metadata("provenance");
+    if (!is_provenance(parts.provenance)) throw InputError("the record of how it was made");
     parts.students = archive.read_texts("students");
     const auto students = static_cast<std::int64_t>(parts.students.size());
     const std::int64_t periods = parts.schema.period_count();
@@ -149,6 +169,8 @@ Cohort Cohort::load(const ArchiveReader& archive) {
     parts.enrollments = BinaryMatrix(archive.read<std::int64_t>("enrollments.row_begin"),
                                      archive.read<std::int32_t>("enrollments.bits"), parts.schema.bit_count());
     if (archive.has("calendar")) parts.calendar = archive.read<std::int32_t>("calendar", {students, periods});
+    if (std::ranges::any_of(parts.calendar, [](std::int32_t year) { return year < -1 || year > 9999; }))
+      throw InputError("a calendar year out of range");
     const std::vector<std::string> names = archive.read_texts("attributes");
     for (std::size_t a = 0; a < names.size(); ++a) {
       parts.attributes.push_back({names[a], archive.read_texts(concat("attribute.", a, ".values")),
@@ -182,6 +204,9 @@ std::vector<double> student_weights(const Cohort& cohort, std::string_view name)
   double total = 0;
   for (const double weight : weights) {
     if (!(weight >= 0)) throw InputError(concat("attribute '", name, "': a weight is negative"));
+    // Beyond these the sums of training lose one student beside the other, or the priors, which count students.
+    if (weight > 0 && !(weight >= 1e-6 && weight <= 1e9))
+      throw InputError(concat("attribute '", name, "': a weight is neither 0 nor from 1e-6 to 1e9 students"));
     total += weight;
   }
   if (!(total > 0)) throw InputError(concat("attribute '", name, "': all weights are 0"));

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -141,11 +142,18 @@ SplitFiles write_split(const Cohort& cohort, const Split& split, const std::file
   make_folder(folder);
   check_split_targets(folder, overwrite);
   SplitFiles written;
+  std::vector<std::unique_ptr<AtomicFile>> files;
   for (const auto* students : {&split.training, &split.validation, &split.hold_out}) {
     const char* part = part_names[written.parts.size()];
-    cohort.select(*students).save(file_of(folder, part), overwrite);
+    files.push_back(std::make_unique<AtomicFile>(file_of(folder, part), overwrite, FileAccess::owner));
+    cohort.select(*students).to_archive().write(*files.back());
     written.parts.push_back({part, file_of(folder, part), std::ssize(*students)});
   }
+  // All three are on the disk before the first has its name.
+  for (const auto& file : files)
+    file->prepare();
+  for (const auto& file : files)
+    file->commit();
   return written;
 }
 

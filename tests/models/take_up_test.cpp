@@ -1,0 +1,133 @@
+// Fits that begin where others ended: from another model, numbered like another, from a checkpoint at the very end.
+#include <fstream>
+
+#include "support/example_cohorts.h"
+#include "support/fits.h"
+#include "support/support.h"
+
+#include "desirepath/core/error.h"
+
+namespace desirepath {
+namespace {
+
+FitOptions chain(const std::string& choice, const SettingValues& more = {}) {
+  FitOptions options(choice);
+  options.set("states", 2).set("iterations", 6).set("tolerance", 0.0);
+  return options.set(more);
+}
+
+std::vector<FitOptions> forms() {
+  std::vector<FitOptions> list;
+  for (const std::string model : {"nb", "hmm", "cmm"}) {
+    list.push_back(chain(model + "+bernoulli"));
+    for (const char* tree : {"shared", "per-state"})
+      list.push_back(chain(model + "+tree", {{"tree", std::string(tree)}}));
+    for (const char* covariance : {"full", "tied", "diagonal", "factor:1", "factor:2"})
+      list.push_back(chain(model + "+gaussian", {{"covariance", std::string(covariance)}}));
+    for (const char* covariance : {"factor:1", "factor:2"})
+      list.push_back(chain(model + "+probit", {{"covariance", std::string(covariance)}, {"nodes", std::int64_t{32}}}));
+  }
+  for (const std::int64_t states : {2, 3})
+    list.push_back(chain("nb+hidden-tree", {{"tree-states", states}}));
+  list.push_back(FitOptions("hct").set("trees", 2).set("tree-states", 2).set("iterations", 3));
+  return list;
+}
+
+/// Whether every pair of forms trains or is refused in a line; the pairs that trained.
+std::size_t pairs_that_train(const Cohort& before, const Cohort& after, const Model* TrainingContext::*role) {
+  const Compute compute(1);
+  std::vector<FitResult> earlier;
+  for (const FitOptions& options : forms())
+    earlier.push_back(fit_model(before, options, {compute}));
+  std::size_t trained = 0;
+  for (const FitOptions& options : forms()) {
+    for (const FitResult& fit : earlier) {
+      TrainingContext context{compute};
+      context.*role = fit.model.get();
+      try {
+        EXPECT_TRUE(std::isfinite(fit_model(after, options, context).log_likelihood));
+        ++trained;
+      } catch (const OptionError& error) {
+        EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+      }
+    }
+  }
+  return trained;
+}
+
+TEST(TakeUp, EveryModelFromEveryOther) {
+  const Cohort plain = test::random_cohort({.students = 40, .courses = 4, .periods = 2}, RandomStream(81));
+  const Cohort left = test::random_cohort({.students = 40, .courses = 4, .periods = 2, .left = 0.3}, RandomStream(82));
+  const std::size_t forms_of_chains = forms().size() - 1;
+  // Each from itself; nothing from a committee.
+  EXPECT_EQ(pairs_that_train(plain, plain, &TrainingContext::warm), forms_of_chains);
+  EXPECT_EQ(pairs_that_train(left, left, &TrainingContext::warm), forms_of_chains);
+  EXPECT_EQ(pairs_that_train(plain, left, &TrainingContext::warm), 0U);
+  EXPECT_EQ(pairs_that_train(left, plain, &TrainingContext::warm), 0U);
+}
+
+TEST(TakeUp, StatesNumberedLikeEveryOther) {
+  const Cohort plain = test::random_cohort({.students = 40, .courses = 4, .periods = 2}, RandomStream(83));
+  // One step (nb, hidden trees), tied or a set of states a period: numbers carry over within each, whatever the states.
+  EXPECT_EQ(pairs_that_train(plain, plain, &TrainingContext::match), 12U * 12U + 2 * 10U * 10U + 0U);
+}
+
+TEST(TakeUp, TheClosingCheckpointOfAnInexactClimb) {
+  const test::TemporaryFolder folder;
+  const Cohort cohort = test::random_cohort({.students = 60, .courses = 5, .periods = 2}, RandomStream(84));
+  for (const double ridge : {0.05, 0.5}) {
+    FitOptions options = chain("cmm+gaussian", {{"ridge", ridge}});
+    options.set("iterations", 200).set("tolerance", 1e-6);
+    const Compute compute(1);
+    TrainingContext context{compute};
+    context.checkpoint = folder / "c";
+    const auto bytes = [&] {
+      ArchiveWriter archive("model");
+      const FitResult fit = fit_model(cohort, options, context);
+      fit.model->save(archive);
+      archive.set("iterations", std::to_string(fit.iterations));
+      return archive.bytes();
+    };
+    const std::vector<std::byte> whole = bytes();
+    context.resume = true;
+    for (int kill = 0; kill < 3; ++kill)  // the model is not written yet, the checkpoint is the last
+      EXPECT_EQ(bytes(), whole) << ridge;
+    std::filesystem::remove(context.checkpoint);
+  }
+}
+
+TEST(TakeUp, OrthantEmFromItsCheckpoints) {
+  const test::TemporaryFolder folder;
+  const Cohort cohort = test::random_cohort({.students = 80, .courses = 4, .periods = 2}, RandomStream(85));
+  const FitOptions options =
+      chain("cmm+gaussian", {{"refine", std::string("orthant-em")}, {"covariance", std::string("factor:1")}});
+  std::atomic<bool> interrupt = false;
+  const Compute compute(1, &interrupt);
+  const auto saved = [&](const FitResult& fit) {
+    ArchiveWriter archive("model");
+    fit.model->save(archive);
+    archive.set("training", fit.refinement->to_json().dump());
+    return archive.bytes();
+  };
+  const std::vector<std::byte> whole = saved(fit_model(cohort, options, {compute}));
+  TrainingContext context{compute};
+  context.checkpoint = folder / "c";
+  context.checkpoint_interval = 0;
+  context.resume = true;
+  int steps = 0, stops = 0;
+  context.progress = [&](const ProgressEvent&) { interrupt = ++steps % 3 == 0; };
+  std::optional<FitResult> resumed;
+  while (!resumed) {
+    try {
+      resumed = fit_model(cohort, options, context);
+    } catch (const Interrupted&) {
+      interrupt = false;
+      ASSERT_LT(++stops, 50);
+    }
+  }
+  EXPECT_GT(stops, 3);
+  EXPECT_EQ(saved(*resumed), whole);
+}
+
+}  // namespace
+}  // namespace desirepath
