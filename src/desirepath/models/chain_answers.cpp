@@ -143,6 +143,7 @@ Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const 
       }
     }
   }
+  if (result.value.hasNaN()) throw NumericalError("the model's numbers are so large that a probability is lost");
   return result;
 }
 

@@ -62,6 +62,7 @@ Vector ChainProblem::left_out_scores() const {
     };
     for_each_posterior(parameters_, evidence_, scores_, range, leave_out);
   });
+  if (result.hasNaN()) throw NumericalError("the model's numbers are so large that a probability is lost");
   return result;
 }
 

@@ -309,7 +309,9 @@ class CommitteeFit : public Training {
         first_result_ = std::move(result);
       }
       member_ = header.at("member").get<Id>();
-      if (member_ < pilot || member_ >= trees_ || static_cast<Id>(members_.size()) != std::max(0, member_))
+      const bool has_pilot = pilot_training_.has_value();
+      if (member_ < (has_pilot ? pilot : 0) || (has_pilot && member_ >= 0 && !iterations_) || member_ >= trees_ ||
+          static_cast<Id>(members_.size()) != std::max(0, member_))
         archive.refuse("damaged: the members of the committee");
     } catch (const nlohmann::json::exception&) {
       archive.refuse("damaged: the description of the committee");
