@@ -100,6 +100,16 @@ class Ask(ProgramTest):
         self.assertEqual({row["course"] for row in one}, {"C03"})
         self.run_program("prerequisites", "m.desirepath", "--students", 20, "--drawn", 200)
 
+    def test_carry_over_gives_courses_their_timings(self):
+        plain = self.fit("--model", "nb", "--states", 2, out="plain.desirepath").json
+        carried = self.fit("--model", "nb", "--states", 2, "--carry-over", out="carried.desirepath").json
+        self.assertNotEqual(plain["log_likelihood"], carried["log_likelihood"])
+        after = self.run_program("infer", "carried.desirepath", "--took", "C01@1", "--period", "2", "--csv").rows
+        never = self.run_program("infer", "carried.desirepath", "--not", "C01@1", "--period", "2", "--csv").rows
+        chance = [next(float(row["probability"]) for row in rows if row["course"] == "C01") for rows in (after, never)]
+        self.assertNotAlmostEqual(*chance, places=3)
+        self.assertIn("--carry-over", self.fit("--model", "cmm", "--emission", "bernoulli", "--carry-over", code=2).err)
+
     def test_what_cannot_be_answered_is_said_in_a_line(self):
         for arguments, code, words in [
             (("--took", "C0X@1"), 3, "did you mean"),
