@@ -193,7 +193,7 @@ TEST_P(Questions, PrerequisitesAreDifferencesOfProbabilities) {
     EXPECT_EQ(pair.takers, 5);
     EXPECT_EQ(pair.before, 2);  // two students; another took both at once
     EXPECT_DOUBLE_EQ(pair.coverage, 0.4);
-    EXPECT_DOUBLE_EQ(pair.asymmetry, 1);
+    EXPECT_EQ(pair.asymmetry, 1);
     EXPECT_NEAR(pair.effect, mean, 1e-10);
   }
   EXPECT_TRUE(seen);

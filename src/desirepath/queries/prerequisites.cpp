@@ -297,8 +297,9 @@ class PrerequisitesAnswer : public Answer {
     for (const PrerequisitePair& pair : pairs) {
       if (found_only && !is_found(pair) && status(pair).empty()) continue;
       rows.add_row({name(pair.prerequisite), name(pair.course), pair.score(), pair.score() - 1.96 * pair.error(),
-                    pair.score() + 1.96 * pair.error(), pair.effect, pair.effect_error, pair.coverage, pair.asymmetry,
-                    pair.before > 0 ? Cell(pair.before) : Cell(), status(pair)});
+                    pair.score() + 1.96 * pair.error(), pair.effect, pair.effect_error, pair.coverage,
+                    pair.asymmetry ? Cell(*pair.asymmetry) : Cell(), pair.before > 0 ? Cell(pair.before) : Cell(),
+                    status(pair)});
     }
     return rows;
   }

@@ -2,6 +2,7 @@
 // them (docs/questions.md).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "desirepath/queries/query.h"
@@ -14,7 +15,8 @@ struct PrerequisitePair {
   double effect = 0;        // mean over students: expected later enrollments in c with p, less those without
   double effect_error = 0;  // its standard error over the students drawn
   double coverage = 0;      // share of c's takers who had p in an earlier period
-  double asymmetry = 0;     // of those who took both in different periods: (p first - c first) / all; 0: nobody
+  /// Of those who took both in different periods: (p first - c first) / all; nothing where few took them in an order.
+  std::optional<double> asymmetry = std::nullopt;
   std::int64_t before = 0;  // students who had p before c
   std::int64_t takers = 0;  // of c
 
