@@ -7,6 +7,7 @@
 #include "support/fits.h"
 #include "support/support.h"
 #include "support/textbook_hidden_tree.h"
+#include "support/weighted_twice.h"
 #include "support/worlds.h"
 
 #include "desirepath/core/error.h"
@@ -323,22 +324,11 @@ TEST(Committee, IsTheMeanOfItsMembers) {
 TEST(Committee, WeightTwoIsTheStudentTwice) {
   const Cohort once =
       test::random_cohort({.students = 60, .courses = 5, .periods = 2, .unknown = 0.1}, RandomStream(12));
-  CohortParts weighted = once.parts();
-  Attribute weight{"weight", {"1", "2"}, {}};
-  std::vector<std::int64_t> doubled;
-  for (std::int64_t s = 0; s < 60; ++s) {
-    weight.codes.push_back(s % 3 == 0 ? 1 : 0);
-    doubled.push_back(s);
-    if (s % 3 == 0) doubled.push_back(s);
-  }
-  weighted.attributes = {weight};
-  CohortParts repeated = once.select(doubled).parts();
-  for (std::size_t s = 0; s < repeated.students.size(); ++s)
-    repeated.students[s] += "-" + std::to_string(s);
+  const auto [with_weights, with_copies, doubled] = test::weighted_twice(once, 3);
   FitOptions options("hct");
   options.set("trees", 2).set("tree-states", 3).set("iterations", 12).set("tolerance", 0.0);
-  const FitResult b = test::fit(Cohort(std::move(repeated)), options);
-  const FitResult a = test::fit(Cohort(std::move(weighted)), options.set("weights", "weight"));
+  const FitResult b = test::fit(with_copies, options);
+  const FitResult a = test::fit(with_weights, options.set("weights", "weight"));
   EXPECT_NEAR(a.log_likelihood, b.log_likelihood, 1e-8 * std::abs(b.log_likelihood));
   EXPECT_EQ(a.student_weight, b.student_weight);
 }

@@ -7,6 +7,7 @@
 #include "support/fits.h"
 #include "support/support.h"
 #include "support/textbook_em.h"
+#include "support/weighted_twice.h"
 #include "support/worlds.h"
 
 #include "desirepath/core/error.h"
@@ -238,21 +239,9 @@ INSTANTIATE_TEST_SUITE_P(Catalog, FitOfEveryModel, testing::ValuesIn(all_choices
 TEST(Fit, WeightTwoIsTheRowTwice) {
   const Cohort once =
       test::random_cohort({.students = 40, .courses = 5, .periods = 2, .unknown = 0.1}, RandomStream(31));
-  CohortParts weighted = once.parts();
-  Attribute weight{"weight", {"1", "2"}, {}};
-  std::vector<std::int64_t> doubled;
-  for (std::int64_t s = 0; s < 40; ++s) {
-    weight.codes.push_back(s % 3 == 0 ? 1 : 0);
-    doubled.push_back(s);
-    if (s % 3 == 0) doubled.push_back(s);
-  }
-  weighted.attributes = {weight};
-  CohortParts repeated = once.select(doubled).parts();
-  for (std::size_t s = 0; s < repeated.students.size(); ++s)
-    repeated.students[s] += "-" + std::to_string(s);
+  const auto [with_weights, with_copies, doubled] = test::weighted_twice(once, 3);
   for (const char* choice : {"nb", "tan", "hmm", "cmm+tree", "gmm", "cmm", "cmm+probit"}) {
     FitOptions options = options_for(choice, 2);
-    const Cohort with_weights(weighted), with_copies(repeated);
     const Compute compute(1);
     TrainingContext context{compute}, copies{compute};
     context.labels = random_labels(with_weights, 2, RandomStream(32));

@@ -3,6 +3,7 @@
 #include "support/example_cohorts.h"
 #include "support/fits.h"
 #include "support/support.h"
+#include "support/weighted_twice.h"
 
 #include "desirepath/core/error.h"
 #include "desirepath/models/model_file.h"
@@ -77,19 +78,7 @@ INSTANTIATE_TEST_SUITE_P(Models, LeaveOneOut,
 
 TEST(LeaveOneOutWeights, AStudentOfWeightTwoLosesOne) {
   const Cohort once = test::random_cohort({.students = 30, .courses = 5, .periods = 2}, RandomStream(72));
-  CohortParts weighted = once.parts();
-  Attribute weight{"weight", {"1", "2"}, {}};
-  std::vector<std::int64_t> doubled;
-  for (std::int64_t s = 0; s < 30; ++s) {
-    weight.codes.push_back(s % 4 == 0 ? 1 : 0);
-    doubled.push_back(s);
-    if (s % 4 == 0) doubled.push_back(s);
-  }
-  weighted.attributes = {weight};
-  CohortParts repeated = once.select(doubled).parts();
-  for (std::size_t s = 0; s < repeated.students.size(); ++s)
-    repeated.students[s] += "-" + std::to_string(s);
-  const Cohort with_weights(weighted), with_copies(repeated);
+  const auto [with_weights, with_copies, doubled] = test::weighted_twice(once, 4);
   for (const char* choice : {"nb", "cmm+bernoulli"}) {
     FitOptions options = options_for(choice), with = options;
     with.set("weights", "weight");

@@ -1,7 +1,6 @@
 // What students take in periods that are not known, given anything that is.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include <nlohmann/json.hpp>
 
@@ -221,8 +220,8 @@ std::vector<Id> bits_of(const Schema& schema, const std::vector<Id>& periods) {
 }
 
 /// The chance to have left by each asked period that is unknown, through the likelihood alone.
-void find_leaving(const Model& model, const std::vector<Id>& periods, const Compute& compute, InferAnswer& answer) {
-  const EvidenceBatch& evidence = answer.students;
+void find_leaving(const Model& model, const EvidenceBatch& evidence, const std::vector<Id>& periods,
+                  const Compute& compute, InferAnswer& answer) {
   const LikelihoodKind kind = model.likelihood_kinds().front();
   const RowMatrix before = model.log_likelihood(evidence, kind, compute).value;
   for (const Id period : periods) {
@@ -271,6 +270,7 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
 
   auto answer = std::make_unique<InferAnswer>(model, evidence);
   answer->task = task;
+  if (task && for_people) return answer;  // its figures are all that is told
   Vector expected = Vector::Zero(static_cast<Index>(asked.size())), variance = expected;
   const std::int64_t wanted =
       for_people ? std::min(evidence.student_count(), shown_students) : evidence.student_count();
@@ -316,16 +316,8 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
     std::ranges::stable_sort(totals->rows, std::ranges::greater(), &TotalAnswer::Row::expected);
     return totals;
   }
-  if (for_people) {
-    EvidenceBuilder nobody(evidence);
-    nobody.begin_student("anyone");
-    for (Id t = 0; t < schema.period_count(); ++t)
-      nobody.add({});
-    std::vector<Id> all(static_cast<std::size_t>(schema.bit_count()));
-    std::iota(all.begin(), all.end(), 0);
-    answer->base = model.marginals(std::move(nobody).build(), all, input.compute).value.row(0);
-  }
-  if (model.models_leaving()) find_leaving(model, periods, input.compute, *answer);
+  if (for_people) answer->base = usual_shares(model, input.compute);
+  if (model.models_leaving()) find_leaving(model, evidence.slice(0, wanted), periods, input.compute, *answer);
   return answer;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
@@ -45,6 +46,28 @@ std::string full_name(const Course& course) {
   return course.label.empty() ? course.name : concat(course.name, " ", course.label);
 }
 
+EvidenceBatch nothing_known(const Schema& schema, std::int64_t students) {
+  EvidenceBuilder blank(schema.period_count(), schema.course_count());
+  for (std::int64_t s = 1; s <= students; ++s) {
+    blank.begin_student(std::to_string(s));
+    for (Id t = 0; t < schema.period_count(); ++t)
+      blank.add({});
+  }
+  return std::move(blank).build();
+}
+
+Vector usual_shares(const Model& model, const Compute& compute) {
+  std::vector<Id> bits(static_cast<std::size_t>(model.schema().bit_count()));
+  std::iota(bits.begin(), bits.end(), 0);
+  return model.marginals(nothing_known(model.schema(), 1), bits, compute).value.row(0);
+}
+
+void add_student(EvidenceBuilder& rows, const EvidenceBatch& from, std::int64_t student) {
+  rows.begin_student(from.students()[static_cast<std::size_t>(student)]);
+  for (Id t = 0; t < from.period_count(); ++t)
+    rows.add(PeriodEvidence::of(from, student, t));
+}
+
 namespace {
 
 EvidenceBatch of_students(const EvidenceBatch& all, const std::vector<std::string>& wanted) {
@@ -53,10 +76,7 @@ EvidenceBatch of_students(const EvidenceBatch& all, const std::vector<std::strin
     const auto found = std::ranges::find(all.students(), name);
     // No other student's name is offered: names are private.
     if (found == all.students().end()) throw OptionError(concat(setting_name("student"), ": no such student"));
-    const EvidenceBatch one = all.slice(found - all.students().begin(), found - all.students().begin() + 1);
-    chosen.begin_student(name);
-    for (Id t = 0; t < all.period_count(); ++t)
-      chosen.add(PeriodEvidence::of(one, 0, t));
+    add_student(chosen, all, found - all.students().begin());
   }
   return std::move(chosen).build();
 }

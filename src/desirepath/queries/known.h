@@ -26,6 +26,13 @@ Id parse_bit(const Schema& schema, const std::string& text);
 /// The periods named; throws InputError.
 std::vector<Id> parse_periods(const Schema& schema, const std::vector<std::string>& names);
 
+/// Students of whom nothing is known, numbered from 1.
+EvidenceBatch nothing_known(const Schema& schema, std::int64_t students);
+/// p(bit = 1) of every bit before anything is known.
+Vector usual_shares(const Model& model, const Compute& compute);
+/// All that is known of a student, under the same name.
+void add_student(EvidenceBuilder& rows, const EvidenceBatch& from, std::int64_t student);
+
 /// The name people know a course by, with its label where it has one.
 std::string full_name(const Course& course);
 

@@ -82,7 +82,7 @@ std::vector<Place> draw_places(const Cohort& cohort, const FirstPeriods& first, 
 }
 
 /// Everything known up to the place's period, p there as said, nothing known later.
-void add_student(EvidenceBuilder& rows, const EvidenceBatch& record, const Place& place, Id bit, bool taken) {
+void add_until(EvidenceBuilder& rows, const EvidenceBatch& record, const Place& place, Id bit, bool taken) {
   rows.begin_student({});
   for (Id t = 0; t < record.period_count(); ++t) {
     if (t > place.period) {
@@ -110,10 +110,12 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
       takers[static_cast<std::size_t>(c)] += first(s, c) < periods ? 1 : 0;
   }
   const auto enough = [&](Id c) { return takers[static_cast<std::size_t>(c)] >= options.min_cell; };
+  const auto is_asked = [&](Id c) {
+    return options.of.empty() || std::ranges::find(options.of, c) != options.of.end();
+  };
   std::vector<Id> later_bits;
   for (Id bit = courses; bit < schema.bit_count(); ++bit) {
-    if (options.of.empty() || std::ranges::find(options.of, schema.course_of(bit)) != options.of.end())
-      later_bits.push_back(bit);
+    if (is_asked(schema.course_of(bit))) later_bits.push_back(bit);
   }
   std::vector<PrerequisitePair> pairs;
   for (Id p = 0; p < courses; ++p) {
@@ -124,8 +126,8 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
     if (std::ssize(places) < options.min_cell) continue;
     EvidenceBuilder rows(record);
     for (const Place& place : places) {
-      add_student(rows, record, place, schema.bit(place.period, p), true);
-      add_student(rows, record, place, schema.bit(place.period, p), false);
+      add_until(rows, record, place, schema.bit(place.period, p), true);
+      add_until(rows, record, place, schema.bit(place.period, p), false);
     }
     const RowMatrix found = model.marginals(std::move(rows).build(), later_bits, compute).value;
     RowMatrix difference = RowMatrix::Zero(std::ssize(places), courses);
@@ -148,8 +150,7 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
     }
     const double drawn = static_cast<double>(places.size());
     for (Id c = 0; c < courses; ++c) {
-      const bool asked = options.of.empty() || std::ranges::find(options.of, c) != options.of.end();
-      if (c == p || !enough(c) || !asked) continue;
+      if (c == p || !enough(c) || !is_asked(c)) continue;
       PrerequisitePair pair{p, c};
       pair.effect = difference.col(c).mean();
       pair.effect_error =
@@ -244,8 +245,7 @@ class PrerequisitesAnswer : public Answer {
     for (std::size_t i = 0; i < std::min(shown, pairs.size()); ++i) {
       const PrerequisitePair& pair = pairs[i];
       rows.add_row({full_name(schema.course(pair.prerequisite)), full_name(schema.course(pair.course)), pair.score(),
-                    pair.score() - 1.96 * pair.error(), pair.score() + 1.96 * pair.error(), pair.effect, pair.coverage,
-                    status(pair)});
+                    pair.low(), pair.high(), pair.effect, pair.coverage, status(pair)});
     }
     rows.print_text(out);
     const auto found = std::ranges::count_if(pairs, [&](const PrerequisitePair& pair) { return is_found(pair); });
@@ -272,9 +272,7 @@ class PrerequisitesAnswer : public Answer {
 
  private:
   const std::string& name(Id course) const { return schema.course(course).name; }
-  bool is_found(const PrerequisitePair& pair) const {
-    return pair.score() >= least_score && pair.score() - 1.96 * pair.error() > 0;
-  }
+  bool is_found(const PrerequisitePair& pair) const { return pair.score() >= least_score && pair.low() > 0; }
   std::string status(const PrerequisitePair& pair) const {
     const char said = declared[static_cast<std::size_t>(pair.course)][static_cast<std::size_t>(pair.prerequisite)];
     const bool found = is_found(pair);
@@ -296,10 +294,9 @@ class PrerequisitesAnswer : public Answer {
                 {"status"}});
     for (const PrerequisitePair& pair : pairs) {
       if (found_only && !is_found(pair) && status(pair).empty()) continue;
-      rows.add_row({name(pair.prerequisite), name(pair.course), pair.score(), pair.score() - 1.96 * pair.error(),
-                    pair.score() + 1.96 * pair.error(), pair.effect, pair.effect_error, pair.coverage,
-                    pair.asymmetry ? Cell(*pair.asymmetry) : Cell(), pair.before > 0 ? Cell(pair.before) : Cell(),
-                    status(pair)});
+      rows.add_row({name(pair.prerequisite), name(pair.course), pair.score(), pair.low(), pair.high(), pair.effect,
+                    pair.effect_error, pair.coverage, pair.asymmetry ? Cell(*pair.asymmetry) : Cell(),
+                    pair.before > 0 ? Cell(pair.before) : Cell(), status(pair)});
     }
     return rows;
   }
@@ -327,13 +324,7 @@ class PrerequisitesAnswer : public Answer {
 /// Drawn students as a cohort: what the model believes in place of what was seen.
 Cohort drawn_cohort(const Model& model, std::int64_t count, const RandomStream& stream, const Compute& compute) {
   const Schema& schema = model.schema();
-  EvidenceBuilder blank(schema.period_count(), schema.course_count());
-  for (std::int64_t s = 0; s < count; ++s) {
-    blank.begin_student(std::to_string(s + 1));
-    for (Id t = 0; t < schema.period_count(); ++t)
-      blank.add({});
-  }
-  const EvidenceBatch drawn = model.complete(std::move(blank).build(), stream, compute);
+  const EvidenceBatch drawn = model.complete(nothing_known(schema, count), stream, compute);
   CohortParts parts{schema, drawn.students(), {}, {}, {}, {}};
   BinaryMatrixBuilder enrollments(schema.bit_count());
   for (std::int64_t s = 0; s < count; ++s) {

@@ -22,6 +22,9 @@ struct PrerequisitePair {
 
   double score() const { return effect * coverage; }
   double error() const;
+  /// 95 %.
+  double low() const { return score() - 1.96 * error(); }
+  double high() const { return score() + 1.96 * error(); }
 };
 
 struct PrerequisiteOptions {

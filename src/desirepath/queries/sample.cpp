@@ -164,11 +164,8 @@ std::unique_ptr<Answer> answer_sample(const QueryInput& input) {
     if (input.progress) input.progress({"sample", static_cast<double>(first) / static_cast<double>(all)});
     const std::int64_t last = std::min(all, first + drawn_at_once);
     EvidenceBuilder copies(known);
-    for (std::int64_t i = first; i < last; ++i) {
-      copies.begin_student({});
-      for (Id t = 0; t < known.period_count(); ++t)
-        copies.add(PeriodEvidence::of(known, i / settings.count, t));
-    }
+    for (std::int64_t i = first; i < last; ++i)
+      add_student(copies, known, i / settings.count);
     // A block has its own stream, so that any number of draws begins with the same ones.
     const RandomStream stream =
         RandomStream(input.seed).child("sample").child(static_cast<std::uint64_t>(first / drawn_at_once));

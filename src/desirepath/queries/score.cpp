@@ -274,15 +274,20 @@ class ScoreAnswer : public Answer {
   }
 };
 
+std::vector<std::int64_t> least_typical_first(const ScoreAnswer& answer) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(answer.cohort.student_count()));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {},
+                           [&](std::int64_t s) { return answer.percentile.value[static_cast<std::size_t>(s)]; });
+  return order;
+}
+
 /// The share of students with the highest and the lowest percentiles; both at least min_cell, else none.
 void add_contrast(ScoreAnswer& answer, const ScoreSettings& settings) {
   const std::int64_t students = answer.cohort.student_count();
   const auto size = static_cast<std::int64_t>(std::llround(settings.contrast * static_cast<double>(students)));
   if (size < settings.min_cell.count) return;
-  std::vector<std::int64_t> order(static_cast<std::size_t>(students));
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {},
-                           [&](std::int64_t s) { return answer.percentile.value[static_cast<std::size_t>(s)]; });
+  std::vector<std::int64_t> order = least_typical_first(answer);
   std::string major = settings.major;
   const auto& attributes = answer.cohort.attributes();
   if (major.empty() && std::ranges::find(attributes, "major", &Attribute::name) != attributes.end()) major = "major";
@@ -293,18 +298,8 @@ void add_contrast(ScoreAnswer& answer, const ScoreSettings& settings) {
 void add_explanations(ScoreAnswer& answer, const Model& model, const ScoreSettings& settings, const Compute& compute) {
   constexpr std::size_t most_surprises = 4;
   const EvidenceBatch evidence = EvidenceBatch::of(answer.cohort);
-  const Schema& schema = model.schema();
-  EvidenceBuilder nobody(evidence);
-  nobody.begin_student({});
-  for (Id t = 0; t < schema.period_count(); ++t)
-    nobody.add({});
-  std::vector<Id> bits(static_cast<std::size_t>(schema.bit_count()));
-  std::iota(bits.begin(), bits.end(), 0);
-  const Vector usual = model.marginals(std::move(nobody).build(), bits, compute).value.row(0);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(evidence.student_count()));
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {},
-                           [&](std::int64_t s) { return answer.percentile.value[static_cast<std::size_t>(s)]; });
+  const Vector usual = usual_shares(model, compute);
+  std::vector<std::int64_t> order = least_typical_first(answer);
   order.resize(std::min(order.size(), static_cast<std::size_t>(settings.explain)));
   for (const std::int64_t s : order) {
     std::vector<Surprise> found = find_surprises(model, evidence, s, usual, compute);
