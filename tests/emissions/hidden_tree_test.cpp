@@ -141,7 +141,7 @@ TEST_P(HiddenTrees, TheClimbIsTheTextbooks) {
     EXPECT_NEAR(learner.log_prior(pool_.rows, *emission), prior, 1e-9 * std::abs(prior));
     EXPECT_GE(expected + prior, before - 1e-9 * std::abs(before)) << "the objective fell in iteration " << iteration;
     before = expected + prior;
-    emission = learner.maximize(pool_.rows, responsibilities, emission.get(), compute_);
+    emission = learner.maximise(pool_.rows, responsibilities, emission.get(), compute_);
     dense = test::dense_tree_step(dense, counts, 0.05, 1, 5);
   }
 }

@@ -31,7 +31,7 @@ class DenseTrees {
   /// Unknown bits by these shares (bits by states), independent of each other.
   void start(const RowMatrix& weight, const RowMatrix& share) {
     given_[0] = given_[1] = share;
-    maximize(weight, [&](unsigned world, Id state, unsigned known) {
+    maximise(weight, [&](unsigned world, Id state, unsigned known) {
       double p = 1;
       for (Id j = 0; j < bits; ++j) {
         if ((known >> j & 1) == 0) p *= (world >> j & 1) != 0 ? share(j, state) : 1 - share(j, state);
@@ -40,7 +40,7 @@ class DenseTrees {
     });
   }
   void step(const RowMatrix& weight) {
-    maximize(weight, [&](unsigned world, Id state, unsigned) { return probability(world, state); });
+    maximise(weight, [&](unsigned world, Id state, unsigned) { return probability(world, state); });
   }
   double log_probability(std::int64_t row, Id state) const {
     double sum = 0;
@@ -69,7 +69,7 @@ class DenseTrees {
       if ((world & known) == taken) act(world, known);
     }
   }
-  void maximize(const RowMatrix& weight, const std::function<double(unsigned, Id, unsigned)>& likelihood) {
+  void maximise(const RowMatrix& weight, const std::function<double(unsigned, Id, unsigned)>& likelihood) {
     std::vector<Matrix> together(states, Matrix::Zero(bits, bits));
     for (std::int64_t row = 0; row < rows_.row_count(); ++row) {
       for (Id k = 0; k < states; ++k) {
@@ -133,7 +133,7 @@ TEST(TreeWithUnknownBits, FollowsTheTextbookOverTwentyIterations) {
     weight(row, 1) = 1 - weight(row, 0);
     weight.row(row) *= rows.weights()[static_cast<std::size_t>(row)];
   }
-  std::unique_ptr<Emission> emission = learner.maximize(rows, weight, nullptr, compute);
+  std::unique_ptr<Emission> emission = learner.maximise(rows, weight, nullptr, compute);
   DenseTrees dense(dynamic_cast<const TreeEmission&>(*emission).tree(0), rows);
   RowMatrix share(bits, states);
   for (Id j = 0; j < bits; ++j) {
@@ -159,7 +159,7 @@ TEST(TreeWithUnknownBits, FollowsTheTextbookOverTwentyIterations) {
     const double found = weigh(rows, scores, prior, weight);
     const double expected = weigh(rows, dense_scores, dense_prior, dense_weight);
     EXPECT_NEAR(found, expected, 1e-9 * std::abs(expected)) << "iteration " << iteration;
-    emission = learner.maximize(rows, weight, emission.get(), compute);
+    emission = learner.maximise(rows, weight, emission.get(), compute);
     dense.step(dense_weight);
   }
 }
@@ -206,14 +206,14 @@ TEST(TreeWithUnknownBits, ABetterShapeIsTakenFromAFilledWorseOne) {
   groups.emplace_back(DependencyTree({-1, 0, 0, 1, 0, 1}), 0, half, half);
   std::unique_ptr<Emission> worse = std::make_unique<TreeEmission>(std::move(groups));
   for (int step = 0; step < 100; ++step)
-    worse = learner.maximize(pool.rows, weight, worse.get(), compute);
+    worse = learner.maximise(pool.rows, weight, worse.get(), compute);
   const std::unique_ptr<Emission> proposed = learner.propose(pool.rows, weight, *worse, compute);
   ASSERT_NE(proposed, nullptr);
   EXPECT_GT(objective(*proposed), objective(*worse));
   // What it was judged by is nearly what its shape can reach.
-  std::unique_ptr<Emission> reached = learner.maximize(pool.rows, weight, proposed.get(), compute);
+  std::unique_ptr<Emission> reached = learner.maximise(pool.rows, weight, proposed.get(), compute);
   for (int step = 0; step < 100; ++step)
-    reached = learner.maximize(pool.rows, weight, reached.get(), compute);
+    reached = learner.maximise(pool.rows, weight, reached.get(), compute);
   EXPECT_LT(objective(*reached) - objective(*proposed), 0.1 * (objective(*reached) - objective(*worse)));
 }
 

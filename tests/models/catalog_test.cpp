@@ -94,7 +94,7 @@ class CoinLearner : public EmissionLearner {
  public:
   explicit CoinLearner(const CoinOptions& options) : bias_(options.bias) {}
   std::string_view family() const override { return "coin"; }
-  std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission*,
+  std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission*,
                                      const Compute&) const override {
     RowMatrix taken = RowMatrix::Constant(1, responsibilities.cols(), bias_), known = 2 * taken;
     for (std::int64_t row = 0; row < rows.row_count(); ++row) {

@@ -69,7 +69,7 @@ class DiscreteFamily : public TextbookFamily {
  public:
   explicit DiscreteFamily(const TextbookOptions& options) : options_(options) {}
 
-  void maximize(const DenseRows& rows, const Matrix& weight) override {
+  void maximise(const DenseRows& rows, const Matrix& weight) override {
     const Id states = options_.states;
     const Index bits = rows.value.cols();
     const double a = options_.pseudocount;
@@ -184,7 +184,7 @@ std::vector<double> textbook_trace(const Cohort& cohort, const RowMatrix& labels
         options.family == "gaussian"
             ? gaussian_family(options, RandomStream(1).child("restart").child(0).child("emissions").child(p))
             : discrete_family(options));
-  const auto maximize = [&] {
+  const auto maximise = [&] {
     initial = (first.array() + b) / (first.sum() + states * b);
     transitions.clear();
     Matrix pooled = Matrix::Zero(states, states);
@@ -208,7 +208,7 @@ std::vector<double> textbook_trace(const Cohort& cohort, const RowMatrix& labels
         rows.known.middleRows(i * students, students) = data[t].known;
         weight.middleRows(i * students, students) = gamma[t];
       }
-      families[p]->maximize(rows, weight);
+      families[p]->maximise(rows, weight);
     }
   };
   const auto expectation = [&] {
@@ -271,10 +271,10 @@ std::vector<double> textbook_trace(const Cohort& cohort, const RowMatrix& labels
     return log_likelihood;
   };
   std::vector<double> trace;
-  maximize();
+  maximise();
   for (int i = 0; i <= options.iterations; ++i) {
     trace.push_back(expectation());
-    maximize();
+    maximise();
   }
   return trace;
 }

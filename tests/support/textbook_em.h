@@ -22,7 +22,7 @@ class TextbookFamily {
  public:
   virtual ~TextbookFamily() = default;
   /// M step: all rows of the pool, weights rows by states.
-  virtual void maximize(const DenseRows& rows, const Matrix& weight) = 0;
+  virtual void maximise(const DenseRows& rows, const Matrix& weight) = 0;
   virtual double log_emission(const Eigen::RowVectorXd& value, const Eigen::RowVectorXd& known, Id state) const = 0;
 };
 

@@ -26,7 +26,7 @@ class GaussianFamily : public TextbookFamily {
     if (options.covariance.starts_with("factor:")) factors_ = std::stoi(options.covariance.substr(7));
   }
 
-  void maximize(const DenseRows& rows, const Matrix& weight) override {
+  void maximise(const DenseRows& rows, const Matrix& weight) override {
     const Matrix x = 2 * rows.value.array() - 1;
     // What the prior draws towards: rows that know anything count.
     pooled_.resize(x.cols());
@@ -40,9 +40,9 @@ class GaussianFamily : public TextbookFamily {
       pooled_[j] = 4 * taken / known * (1 - taken / known);
     }
     if (factors_ > 0 || options_.covariance == "diagonal")
-      maximize_factors(x, rows.known, weight);
+      maximise_factors(x, rows.known, weight);
     else
-      maximize_dense(x, rows.known, weight);
+      maximise_dense(x, rows.known, weight);
   }
 
   double log_emission(const Eigen::RowVectorXd& value, const Eigen::RowVectorXd& known, Id state) const override {
@@ -74,7 +74,7 @@ class GaussianFamily : public TextbookFamily {
     return result;
   }
 
-  void maximize_dense(const Matrix& x, const Matrix& known, const Matrix& weight) {
+  void maximise_dense(const Matrix& x, const Matrix& known, const Matrix& weight) {
     const Index bits = x.cols();
     const bool tied = options_.covariance == "tied";
     if (mean_.empty()) {
@@ -132,7 +132,7 @@ class GaussianFamily : public TextbookFamily {
     }
   }
 
-  void maximize_factors(const Matrix& x, const Matrix& known, const Matrix& weight) {
+  void maximise_factors(const Matrix& x, const Matrix& known, const Matrix& weight) {
     const Index bits = x.cols();
     const bool complete = (known.rowwise().maxCoeff() - known.rowwise().minCoeff()).cwiseAbs().maxCoeff() == 0;
     const bool starts = mean_.empty();

@@ -168,7 +168,7 @@ BitCounts count_bits(const StepRows& rows, const RowMatrix& responsibilities, co
   return counts;
 }
 
-std::unique_ptr<Emission> BernoulliLearner::maximize(const StepRows& rows, const RowMatrix& responsibilities,
+std::unique_ptr<Emission> BernoulliLearner::maximise(const StepRows& rows, const RowMatrix& responsibilities,
                                                      const Emission*, const Compute& compute) const {
   BitCounts counts = count_bits(rows, responsibilities, compute);
   RowMatrix& probability = counts.taken;

@@ -52,7 +52,7 @@ class BernoulliLearner : public EmissionLearner {
  public:
   explicit BernoulliLearner(const BernoulliOptions& options) : options_(options) {}
   std::string_view family() const override { return BernoulliEmission::family_name; }
-  std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
+  std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
                                      const Compute& compute) const override;
   std::unique_ptr<LeftOut> leave_out(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
                                      const Compute& compute) const override;

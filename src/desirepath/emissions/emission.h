@@ -131,13 +131,13 @@ class EmissionLearner {
   /// The M step EM starts from; whatever is drawn comes from the restart's own stream.
   virtual std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities, const RandomStream&,
                                           const Compute& compute) const {
-    return maximize(rows, responsibilities, nullptr, compute);
+    return maximise(rows, responsibilities, nullptr, compute);
   }
   /// The M step: responsibilities are rows by states (weighted, summed over equal rows). previous is null only where
   /// needs_previous() allows it.
-  virtual std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities,
+  virtual std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities,
                                              const Emission* previous, const Compute& compute) const = 0;
-  /// Another emission worth trying beside maximize()'s; taken only if the objective is higher there. Null: none.
+  /// Another emission worth trying beside maximise()'s; taken only if the objective is higher there. Null: none.
   virtual std::unique_ptr<Emission> propose(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
     return nullptr;
   }
@@ -164,9 +164,9 @@ class EmissionLearner {
   virtual double term_size(const Emission&) const { return 0; }
   /// The prior's share of the objective at these parameters.
   virtual double log_prior(const StepRows& rows, const Emission& emission) const = 0;
-  /// False where a step of maximize() may lower the objective (an additive ridge): the best iterate is then kept.
+  /// False where a step of maximise() may lower the objective (an additive ridge): the best iterate is then kept.
   virtual bool exact_m_step() const { return true; }
-  /// maximize() needs the previous emission to fill in what rows leave unknown.
+  /// maximise() needs the previous emission to fill in what rows leave unknown.
   virtual bool needs_previous(const StepRows& rows) const { return !rows.all_known(); }
   /// Bytes of working memory beside rows and responsibilities, and of the parameters.
   virtual double memory_estimate(Id bits, Id states, int threads) const = 0;

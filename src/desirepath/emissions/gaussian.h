@@ -112,7 +112,7 @@ class GaussianLearner : public EmissionLearner {
   std::string_view family() const override { return GaussianEmission::family_name; }
   std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities, const RandomStream& stream,
                                   const Compute& compute) const override;
-  std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
+  std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
                                      const Compute& compute) const override;
   std::unique_ptr<Emission> finish(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
                                    const Compute& compute) const override;
@@ -134,11 +134,11 @@ class GaussianLearner : public EmissionLearner {
   double prior_students(Id bits) const;
 
  private:
-  GaussianParameters maximize_dense(const StepRows& rows, const RowMatrix& responsibilities,
+  GaussianParameters maximise_dense(const StepRows& rows, const RowMatrix& responsibilities,
                                     const GaussianEmission* previous, const Vector& pooled,
                                     const Compute& compute) const;
   /// `parameters`: where the step begins; without means at the start.
-  GaussianParameters maximize_factors(const StepRows& rows, const RowMatrix& responsibilities,
+  GaussianParameters maximise_factors(const StepRows& rows, const RowMatrix& responsibilities,
                                       GaussianParameters parameters, const Vector& pooled,
                                       const Compute& compute) const;
   GaussianOptions options_;

@@ -208,7 +208,7 @@ std::unique_ptr<Emission> uncalibrated(GaussianParameters parameters) {
 
 std::unique_ptr<Emission> GaussianLearner::start(const StepRows& rows, const RowMatrix& responsibilities,
                                                  const RandomStream& stream, const Compute& compute) const {
-  if (covariance_.is_dense()) return maximize(rows, responsibilities, nullptr, compute);
+  if (covariance_.is_dense()) return maximise(rows, responsibilities, nullptr, compute);
   // Loadings at random, a third of each variance; the first steps turn them like a power iteration.
   const Index bits = rows.bit_count(), states = responsibilities.cols();
   const Index factors = std::min<Index>(covariance_.factors, bits);
@@ -224,21 +224,21 @@ std::unique_ptr<Emission> GaussianLearner::start(const StepRows& rows, const Row
     }
     parameters.loading.push_back(std::move(loading));
   }
-  return uncalibrated(maximize_factors(rows, responsibilities, std::move(parameters), pooled, compute));
+  return uncalibrated(maximise_factors(rows, responsibilities, std::move(parameters), pooled, compute));
 }
 
-std::unique_ptr<Emission> GaussianLearner::maximize(const StepRows& rows, const RowMatrix& responsibilities,
+std::unique_ptr<Emission> GaussianLearner::maximise(const StepRows& rows, const RowMatrix& responsibilities,
                                                     const Emission* previous, const Compute& compute) const {
   const auto* before = dynamic_cast<const GaussianEmission*>(previous);
   // A diagonal covariance draws nothing.
   if (before == nullptr && !covariance_.is_dense()) return start(rows, responsibilities, RandomStream(0), compute);
   const Vector pooled = pooled_variance(rows);
   return uncalibrated(covariance_.is_dense()
-                          ? maximize_dense(rows, responsibilities, before, pooled, compute)
-                          : maximize_factors(rows, responsibilities, before->parameters(), pooled, compute));
+                          ? maximise_dense(rows, responsibilities, before, pooled, compute)
+                          : maximise_factors(rows, responsibilities, before->parameters(), pooled, compute));
 }
 
-GaussianParameters GaussianLearner::maximize_dense(const StepRows& rows, const RowMatrix& responsibilities,
+GaussianParameters GaussianLearner::maximise_dense(const StepRows& rows, const RowMatrix& responsibilities,
                                                    const GaussianEmission* previous, const Vector& pooled,
                                                    const Compute& compute) const {
   const bool tied = covariance_.shape == CovarianceShape::tied;
@@ -348,7 +348,7 @@ void step_factors(GaussianParameters& parameters, Index state, const StepRows& r
 
 }  // namespace
 
-GaussianParameters GaussianLearner::maximize_factors(const StepRows& rows, const RowMatrix& responsibilities,
+GaussianParameters GaussianLearner::maximise_factors(const StepRows& rows, const RowMatrix& responsibilities,
                                                      GaussianParameters parameters, const Vector& pooled,
                                                      const Compute& compute) const {
   const Index bits = rows.bit_count(), states = responsibilities.cols();

@@ -89,7 +89,7 @@ class HiddenTreeLearner : public EmissionLearner {
   std::string_view family() const override { return HiddenTreeEmission::family_name; }
   std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities, const RandomStream& stream,
                                   const Compute& compute) const override;
-  std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
+  std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
                                      const Compute& compute) const override;
   std::string misfit(const Emission& emission) const override;
   std::unique_ptr<LeftOut> leave_out(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,

@@ -77,7 +77,7 @@ std::unique_ptr<Emission> HiddenTreeLearner::start(const StepRows& rows, const R
   return std::make_unique<HiddenTreeEmission>(std::move(trees), options_.retakes);
 }
 
-std::unique_ptr<Emission> HiddenTreeLearner::maximize(const StepRows& rows, const RowMatrix& responsibilities,
+std::unique_ptr<Emission> HiddenTreeLearner::maximise(const StepRows& rows, const RowMatrix& responsibilities,
                                                       const Emission* previous, const Compute& compute) const {
   const Matrix weights = responsibilities;
   const PriorSizes prior(options_, rows);

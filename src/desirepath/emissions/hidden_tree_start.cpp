@@ -70,7 +70,7 @@ RowMatrix mixture_labels(const StepRows& rows, std::span<const double> weights, 
   for (int step = 0; step < mixture_steps; ++step) {
     const Eigen::RowVectorXd size = labels.colwise().sum().array() + 1;
     const Eigen::RowVectorXd log_size = (size / size.sum()).array().log();
-    const auto emission = learner.maximize(rows, labels, nullptr, compute);
+    const auto emission = learner.maximise(rows, labels, nullptr, compute);
     labels = emission->score(rows, LikelihoodKind::mass, Precision::quick, compute).log_likelihood;
     compute.for_blocks(count, 1024, [&](Range range) {
       for (std::int64_t row = range.first; row < range.last; ++row) {

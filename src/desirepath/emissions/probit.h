@@ -80,7 +80,7 @@ class ProbitLearner : public EmissionLearner {
   /// From tetrachoric correlations.
   std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities, const RandomStream& stream,
                                   const Compute& compute) const override;
-  std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
+  std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
                                      const Compute& compute) const override;
   /// The intercepts with which every state's marginals are its smoothed shares; beyond most_node_factors also the
   /// step from the nodes to the normal distribution.

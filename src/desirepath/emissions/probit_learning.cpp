@@ -278,7 +278,7 @@ std::unique_ptr<Emission> ProbitLearner::start(const StepRows& rows, const RowMa
   return std::make_unique<ProbitEmission>(std::move(tables));
 }
 
-std::unique_ptr<Emission> ProbitLearner::maximize(const StepRows& rows, const RowMatrix& responsibilities,
+std::unique_ptr<Emission> ProbitLearner::maximise(const StepRows& rows, const RowMatrix& responsibilities,
                                                   const Emission* previous, const Compute& compute) const {
   // State by state; each leans on the newest slopes of the others.
   const std::vector<NodeTable>& before = as_probit(*previous).states();

@@ -59,7 +59,7 @@ class TreeLearner : public EmissionLearner {
  public:
   explicit TreeLearner(const TreeOptions& options) : options_(options) {}
   std::string_view family() const override { return TreeEmission::family_name; }
-  std::unique_ptr<Emission> maximize(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
+  std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
                                      const Compute& compute) const override;
   std::unique_ptr<Emission> propose(const StepRows& rows, const RowMatrix& responsibilities, const Emission& current,
                                     const Compute& compute) const override;

@@ -38,7 +38,7 @@ TreeGroup group_from_counts(const DependencyTree& tree, Id first_state, const Ed
 
 }  // namespace
 
-std::unique_ptr<Emission> TreeLearner::maximize(const StepRows& rows, const RowMatrix& responsibilities,
+std::unique_ptr<Emission> TreeLearner::maximise(const StepRows& rows, const RowMatrix& responsibilities,
                                                 const Emission* previous, const Compute& compute) const {
   const Index states = responsibilities.cols();
   const Eigen::RowVectorXd total = weights_by_pattern(rows, responsibilities, compute).colwise().sum();
@@ -53,7 +53,7 @@ std::unique_ptr<Emission> TreeLearner::maximize(const StepRows& rows, const RowM
     std::unique_ptr<Emission> independent;
     if (!rows.all_known())
       independent = BernoulliLearner(BernoulliOptions{2 * options_.pseudocount})
-                        .maximize(rows, responsibilities, nullptr, compute);
+                        .maximise(rows, responsibilities, nullptr, compute);
     for (std::size_t g = 0; g < trees.size(); ++g) {
       const auto first = static_cast<Id>(g);
       const Index count = shared ? states : 1;
@@ -79,7 +79,7 @@ std::unique_ptr<Emission> TreeLearner::maximize(const StepRows& rows, const RowM
 
 std::unique_ptr<Emission> TreeLearner::propose(const StepRows& rows, const RowMatrix& responsibilities,
                                                const Emission& current, const Compute& compute) const {
-  if (rows.all_known()) return nullptr;  // maximize() has the best shape already
+  if (rows.all_known()) return nullptr;  // maximise() has the best shape already
   const auto& emission = dynamic_cast<const TreeEmission&>(current);
   const std::vector<DependencyTree> trees = best_trees(rows, responsibilities, compute);
   bool changed = false;
@@ -103,7 +103,7 @@ std::unique_ptr<Emission> TreeLearner::propose(const StepRows& rows, const RowMa
   // whatever its shape: it is judged when it has filled its own a few times, with the states of students as they are.
   std::unique_ptr<Emission> proposed = std::make_unique<TreeEmission>(std::move(groups));
   for (int step = 0; step < fill_steps; ++step)
-    proposed = maximize(rows, responsibilities, proposed.get(), compute);
+    proposed = maximise(rows, responsibilities, proposed.get(), compute);
   return proposed;
 }
 

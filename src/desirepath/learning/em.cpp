@@ -65,9 +65,9 @@ EmProgress run_em(EmProblem& problem, const EmOptions& options, EmProgress start
     record(found);
     em.stopped = hooks.after_expectation && hooks.after_expectation(em);
     if (em.converged || em.stopped || em.iteration >= options.max_iterations) break;
-    problem.maximization();
+    problem.maximisation();
     ++em.iteration;
-    if (hooks.after_maximization) hooks.after_maximization(em);
+    if (hooks.after_maximisation) hooks.after_maximisation(em);
   }
   if (hooks.at_end) hooks.at_end();
   if (!problem.exact_m_step() && em.best_iteration != em.iteration) problem.return_to_best();

@@ -40,13 +40,13 @@ class EmProblem {
   /// Total weight of the students.
   virtual double student_weight() const = 0;
   virtual Expectation expectation() = 0;
-  virtual void maximization() = 0;
-  /// Whether maximization() never lowers the objective. Where it may, the best parameters are kept.
+  virtual void maximisation() = 0;
+  /// Whether maximisation() never lowers the objective. Where it may, the best parameters are kept.
   virtual bool exact_m_step() const = 0;
   virtual void keep_as_best() = 0;
   virtual void return_to_best() = 0;
   /// Moves to other parameters worth trying (an emptied state re-seeded, another tree); true if it did. Asked after
-  /// each maximization(); withdraw() undoes it.
+  /// each maximisation(); withdraw() undoes it.
   virtual bool propose(int iteration) = 0;
   virtual void withdraw() = 0;
 };
@@ -71,11 +71,11 @@ struct EmHooks {
   std::function<void()> at_end;
   /// Between iterations: parameters are new, responsibilities those of the E step before; trace and iteration are
   /// level.
-  std::function<void(const EmProgress&)> after_maximization;
+  std::function<void(const EmProgress&)> after_maximisation;
 };
 
 /// Climbs from the problem's current parameters until it converges or runs out of iterations; parameters and the last
-/// entry of the trace belong together at the end. `start` continues a run that was saved by after_maximization.
+/// entry of the trace belong together at the end. `start` continues a run that was saved by after_maximisation.
 /// Throws NumericalError when the objective is not finite, or falls beyond rounding where it must not.
 EmProgress run_em(EmProblem& problem, const EmOptions& options, EmProgress start, const EmHooks& hooks);
 

@@ -274,7 +274,7 @@ class ChainFit : public Training {
       level.restart = number;
       level.finished = finished_;
       set_level(start);
-      hooks.after_maximization = [&](const EmProgress& em) {
+      hooks.after_maximisation = [&](const EmProgress& em) {
         set_level(em);
         writer.remember(problem);
         if (writer.is_due()) write_level();

@@ -58,7 +58,7 @@ bool ChainProblem::reseed_empty_state() {
       const double weight = seeded.row(row).sum();
       seeded.row(row).setZero();
       seeded(row, k) = weight;
-      parameters_.emissions[p] = learner_.maximize(rows, seeded, parameters_.emissions[p].get(), compute_);
+      parameters_.emissions[p] = learner_.maximise(rows, seeded, parameters_.emissions[p].get(), compute_);
       on_proposal_ = true;
       const double share = weight / total_weight_;
       const auto give_share = [&](auto&& distribution) {

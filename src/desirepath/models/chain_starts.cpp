@@ -99,7 +99,7 @@ void ChainProblem::start_from_responsibilities(ChainResponsibilities responsibil
   responsibilities_ = std::move(responsibilities);
   parameters_ = {};
   take_prior(prior_from(responsibilities_));
-  maximize_emissions(nullptr);
+  maximise_emissions(nullptr);
 }
 
 }  // namespace desirepath::inline models

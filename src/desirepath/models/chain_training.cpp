@@ -326,19 +326,19 @@ void ChainProblem::take_prior(ChainParameters prior) {
   parameters_.has_left_state = prior.has_left_state;
 }
 
-void ChainProblem::maximize_emissions(const ChainParameters* previous) {
+void ChainProblem::maximise_emissions(const ChainParameters* previous) {
   std::vector<std::shared_ptr<const Emission>> emissions;
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
     const Emission* before = previous != nullptr ? previous->emissions[p].get() : nullptr;
-    emissions.push_back(learner_.maximize(evidence_.pools[p].rows, responsibilities_.rows[p], before, compute_));
+    emissions.push_back(learner_.maximise(evidence_.pools[p].rows, responsibilities_.rows[p], before, compute_));
   }
   parameters_.emissions = std::move(emissions);
 }
 
-void ChainProblem::maximization() {
+void ChainProblem::maximisation() {
   // The old emissions serve the M step where rows leave bits unknown. They come first: an interruption in them leaves
   // the old parameters whole.
-  maximize_emissions(&parameters_);
+  maximise_emissions(&parameters_);
   take_prior(prior_from(responsibilities_));
   on_proposal_ = false;
 }

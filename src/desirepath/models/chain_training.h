@@ -58,7 +58,7 @@ class ChainProblem : public EmProblem {
 
   double student_weight() const override { return total_weight_; }
   Expectation expectation() override;
-  void maximization() override;
+  void maximisation() override;
   bool exact_m_step() const override { return learner_.exact_m_step(); }
   void keep_as_best() override { best_ = parameters_; }
   void return_to_best() override { parameters_ = best_; }
@@ -111,7 +111,7 @@ class ChainProblem : public EmProblem {
 
  private:
   void take_prior(ChainParameters prior);
-  void maximize_emissions(const ChainParameters* previous);
+  void maximise_emissions(const ChainParameters* previous);
   void aggregate_rows(const std::vector<RowMatrix>& gamma);
   /// Adds what is expected of a student's departure: states by periods.
   void add_departures(std::int64_t student, double weight, const Eigen::RowVectorXd& states,

@@ -373,7 +373,7 @@ Vector leave_one_out_of_committee(const Model& model, const std::string& trainin
     const Vector before = current();
     problem.expectation();
     const Vector without = problem.left_out_scores();
-    problem.maximization();
+    problem.maximisation();
     scores.col(k) = before + without - current();
   }
   Vector result(scores.rows());

@@ -320,7 +320,7 @@ std::unique_ptr<Answer> answer_score(const QueryInput& input) {
   const EvidenceBatch evidence = EvidenceBatch::of(cohort);
   std::optional<StudentScores> left_out;
   if (settings.leave_one_out)  // first: what is refused is refused at once
-    left_out = summarize_scores({leave_one_out(input.stored, cohort, input.compute), {}}, kind, weights);
+    left_out = summarise_scores({leave_one_out(input.stored, cohort, input.compute), {}}, kind, weights);
   StudentScores scores = score_students(model, evidence, kind, input.compute, weights, settings.precision);
   std::optional<StudentScores> with_student;
   if (left_out) {

@@ -6,10 +6,10 @@ namespace desirepath::inline queries {
 
 StudentScores score_students(const Model& model, const EvidenceBatch& evidence, LikelihoodKind kind,
                              const Compute& compute, const std::vector<double>& weights, Precision precision) {
-  return summarize_scores(model.log_likelihood(evidence, kind, compute, precision), kind, weights);
+  return summarise_scores(model.log_likelihood(evidence, kind, compute, precision), kind, weights);
 }
 
-StudentScores summarize_scores(const Estimates& estimates, LikelihoodKind kind, const std::vector<double>& weights) {
+StudentScores summarise_scores(const Estimates& estimates, LikelihoodKind kind, const std::vector<double>& weights) {
   StudentScores score;
   score.kind = kind;
   const Index students = estimates.value.rows();

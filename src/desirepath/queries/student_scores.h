@@ -23,7 +23,7 @@ StudentScores score_students(const Model& model, const EvidenceBatch& evidence, 
                              const Compute& compute, const std::vector<double>& weights = {},
                              Precision precision = Precision::quick);
 /// Means and errors from what is known of each student.
-StudentScores summarize_scores(const Estimates& estimates, LikelihoodKind kind,
+StudentScores summarise_scores(const Estimates& estimates, LikelihoodKind kind,
                                const std::vector<double>& weights = {});
 
 }  // namespace desirepath::inline queries
