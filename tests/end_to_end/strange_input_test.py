@@ -4,6 +4,7 @@ import gzip
 import os
 import pathlib
 import pty
+import resource
 import stat
 import subprocess
 import time
@@ -178,17 +179,55 @@ class Shown(ProgramTest):
         self.assertEqual(core, ["0", "0"])
 
 
+LITTLE = 700 << 20
+
+
+def with_little_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (LITTLE, LITTLE))
+
+
+class Databases(ProgramTest):
+    def make(self, name, sql):
+        subprocess.run([os.environ["MAKE_DATABASE"], self.path(name), sql], check=True)
+
+    def test_a_dot_in_the_name_of_a_table(self):
+        rows = "AS SELECT 's' || i AS student, 1 AS period, 'C' || (i % 3) AS course FROM range(30) t(i)"
+        self.make("d.duckdb", f'CREATE TABLE "a.b" {rows}; CREATE SCHEMA a; CREATE TABLE a.c {rows}; CREATE TABLE "we""ird" {rows}')
+        for table in ("a.b", "a.c", 'we"ird'):
+            self.assertIn("kept 30", self.run_program("check", "d.duckdb", "--table", table).out)
+        self.assertIn("a.b, we", self.run_program("check", "d.duckdb", code=2).err)
+
+    def test_a_view_that_joins_everything_to_everything(self):
+        view = "SELECT 's' || a.i || '-' || b.i AS student, 1 AS period, 'C' AS course FROM range(100000) a(i), range(100000) b(i)"
+        self.make("join.duckdb", f"CREATE VIEW v AS {view}")
+        self.make("sorted.duckdb", f"CREATE VIEW v AS {view} ORDER BY student DESC")
+        unsorted = self.run_program("check", "join.duckdb", "--threads", 1, code=3, preexec=with_little_memory)
+        self.assertIn("memory that are free", unsorted.err)
+        done = self.run_program("check", "sorted.duckdb", "--threads", 1, code=1, preexec=with_little_memory)
+        self.assertRegex(done.err, r"DuckDB may use \d+MB")
+
+
 class Bombs(ProgramTest):
-    def test_rows_beyond_the_memory(self):
-        import resource
-        with gzip.open(self.path("bomb.csv.gz"), "wb", compresslevel=9) as file:
+    def check_in_little_memory(self, rows, code):
+        with gzip.open(self.path("bomb.csv.gz"), "wb", compresslevel=1) as file:
             file.write(b"student,period,course\n")
-            for _ in range(200):
-                file.write(b"a,1,b\n" * 100_000)
-        limit = 700 << 20
-        done = self.run_program("check", "bomb.csv.gz", "--threads", 1, code=3,
-                                preexec=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+            for chunk in rows:
+                file.write(chunk)
+        return self.run_program("check", "bomb.csv.gz", "--min-takers", 1, "--threads", 1, code=code, preexec=with_little_memory)
+
+    def test_rows_beyond_the_memory(self):
+        different = ("".join(f"s{i * 100 + j % 100},1,{j // 100}\n" for j in range(100_000)).encode() for i in range(120))
+        done = self.check_in_little_memory(different, code=3)
         self.assertIn("memory that are free", done.err)
+
+    def test_equal_rows_cost_no_memory(self):
+        done = self.check_in_little_memory((b"a,1,b\n" * 100_000 for _ in range(200)), code=0)
+        self.assertIn("rows in 20,000,000 = kept 1 + filtered 19,999,999", done.out)
+
+    def test_rows_that_come_again_cost_no_memory(self):
+        block = "".join(f"s{i},1,c{i % 7}\n" for i in range(50_000)).encode()
+        done = self.check_in_little_memory((block for _ in range(300)), code=0)
+        self.assertIn("rows in 15,000,000 = kept 50,000 + filtered 14,950,000", done.out)
 
     def test_deep_json(self):
         self.write("deep.json", '{"x":' + "[" * 200_000 + "]" * 200_000 + "}")

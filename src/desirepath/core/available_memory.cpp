@@ -41,7 +41,7 @@ double left_of_process() {
 }
 
 /// Of the control group the process is in and those above it; what is only cached is not in the way.
-double left_of_groups() {
+double left_of_groups(const std::filesystem::path& root) {
   double left = no_limit;
   const auto ask = [&](const std::filesystem::path& folder, const char* most, const char* used, const char* cached) {
     const auto limit = number_from(folder / most);
@@ -50,19 +50,19 @@ double left_of_groups() {
         number_from(folder / used).value_or(0) - number_from(folder / "memory.stat", cached).value_or(0);
     left = std::min(left, std::max(1.0, *limit - taken));
   };
-  std::ifstream groups("/proc/self/cgroup");
+  std::ifstream groups(root / "proc/self/cgroup");
   std::string line;
   while (std::getline(groups, line)) {
     const bool unified = line.starts_with("0::");
     const std::size_t at = line.rfind(':');
     if (at == std::string::npos || (!unified && line.find(":memory:") == std::string::npos)) continue;
-    const std::filesystem::path root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    const std::filesystem::path top = root / (unified ? "sys/fs/cgroup" : "sys/fs/cgroup/memory");
     std::filesystem::path inside = std::filesystem::path(line.substr(at + 1)).relative_path();
     for (;; inside = inside.parent_path()) {
       if (unified)
-        ask(root / inside, "memory.max", "memory.current", "inactive_file");
+        ask(top / inside, "memory.max", "memory.current", "inactive_file");
       else
-        ask(root / inside, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file");
+        ask(top / inside, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file");
       if (inside.empty()) break;
     }
   }
@@ -71,9 +71,9 @@ double left_of_groups() {
 
 }  // namespace
 
-double available_memory() {
-  const double free = number_from("/proc/meminfo", "MemAvailable:").value_or(0) * 1024;
-  const double left = std::min({free > 0 ? free : no_limit, left_of_process(), left_of_groups()});
+double available_memory(const std::filesystem::path& root) {
+  const double free = number_from(root / "proc/meminfo", "MemAvailable:").value_or(0) * 1024;
+  const double left = std::min({free > 0 ? free : no_limit, left_of_process(), left_of_groups(root)});
   return left == no_limit ? 0 : left;
 }
 

@@ -79,6 +79,7 @@ void PrepareReport::count_fates(const RowCollection& collection, const SiftedRow
   std::vector<Fate> courses(collection.courses.size(), Fate::where);  // the best fate of its rows
   for (const Row& row : sifted.rows) {
     ++rows[static_cast<std::size_t>(row.fate)];
+    rows[static_cast<std::size_t>(row.fate_of_copies())] += row.copies;
     if (row.course != StringInterner::none) courses[row.course] = std::max(courses[row.course], row.fate);
   }
   rows[static_cast<std::size_t>(Fate::where)] = collection.not_selected;

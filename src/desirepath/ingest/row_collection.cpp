@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "desirepath/core/available_memory.h"
@@ -68,6 +69,33 @@ std::optional<int> period_in(std::string_view text) {
   return static_cast<int>(*number);
 }
 
+auto order_of(const Row& row) {
+  return std::tuple(row.student, row.course, row.when, row.units, row.year, row.fate, row.presence);
+}
+
+/// Whether a row says nothing that the other does not say.
+bool is_copy(const Row& a, const Row& b) {
+  return order_of(a) == order_of(b);
+}
+
+/// Counts b with a; false where the count would not hold it.
+bool take_in(Row& a, const Row& b) {
+  const std::uint64_t all = std::uint64_t{a.copies} + b.copies + 1;
+  if (all > std::numeric_limits<std::uint32_t>::max()) return false;
+  a.copies = static_cast<std::uint32_t>(all);
+  return true;
+}
+
+/// Of equal rows one is kept, with the number of its copies; the rows come out sorted.
+void fold_equal_rows(std::vector<Row>& rows) {
+  std::ranges::sort(rows, {}, order_of);
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (!is_copy(rows[kept], rows[i]) || !take_in(rows[kept], rows[i])) rows[++kept] = rows[i];
+  }
+  if (!rows.empty()) rows.resize(kept + 1);
+}
+
 class Collector {
  public:
   explicit Collector(const TableOptions& options)
@@ -85,7 +113,8 @@ class Collector {
   void read(const std::vector<std::string>& files, const ProgressSink& progress) {
     // Sorting holds them twice.
     const double free = available_memory() > 0 ? available_memory() : 1e12;
-    const auto most_rows = static_cast<std::size_t>(free / 4 / sizeof(Row));
+    most_rows_ = static_cast<std::size_t>(free / 4 / sizeof(Row));
+    std::size_t fold_at = most_rows_ / 4;  // rows enough to look for copies of older ones than the last
     for (std::size_t f = 0; f < files.size(); ++f) {
       const std::int64_t rejected_before = out_.rejects.count();
       MappedSource source = open_source(files[f], f, options_, out_.rejects);
@@ -95,10 +124,15 @@ class Collector {
       while (source.rows->next(rows.batch)) {
         const double done = source.rows->fraction();
         if (progress) progress({"read", (static_cast<double>(f) + done) / static_cast<double>(files.size())});
-        if (out_.rows.size() + rows.batch.row_count() > most_rows)
-          throw InputError(
-              concat(files[f], ": more than ", with_separators(static_cast<std::int64_t>(out_.rows.size())),
-                     " rows: they would take more than half of the ", as_bytes_text(free), " of memory that are free"));
+        if (out_.rows.size() + rows.batch.row_count() > fold_at) {
+          fold_equal_rows(out_.rows);
+          fold_at = std::min(most_rows_, std::max(fold_at, 2 * (out_.rows.size() + rows.batch.row_count())));
+        }
+        if (out_.rows.size() + rows.batch.row_count() > most_rows_)
+          throw InputError(concat(files[f], ": more than ",
+                                  with_separators(static_cast<std::int64_t>(out_.rows.size())),
+                                  " different rows: they would take more than half of the ", as_bytes_text(free),
+                                  " of memory that are free"));
         reserve_rows(rows_before, rows.batch.row_count(), done);
         for (rows.at = 0; rows.at < rows.batch.row_count(); ++rows.at)
           add(rows);
@@ -172,7 +206,8 @@ class Collector {
     if (needed <= out_.rows.capacity()) return;
     const auto least = static_cast<double>(needed), of_file = static_cast<double>(needed - before_file);
     const double all = fraction > 0 ? static_cast<double>(before_file) + 1.02 * of_file / fraction : 0;
-    out_.rows.reserve(static_cast<std::size_t>(std::clamp(all, 1.5 * least, 256 * least)));
+    const double wanted = std::clamp(all, 1.5 * least, 256 * least);
+    out_.rows.reserve(std::max(needed, std::min(static_cast<std::size_t>(wanted), most_rows_)));
   }
 
   /// False, for a row that is not to be read further.
@@ -205,7 +240,8 @@ class Collector {
     row.student = out_.students.number_of(student);
     if (entry >= 0) note_entry(row.student, entry);
     note_attributes(rows, row.student, when);
-    out_.rows.push_back(row);
+    const bool is_known = !out_.rows.empty() && is_copy(out_.rows.back(), row) && take_in(out_.rows.back(), row);
+    if (!is_known) out_.rows.push_back(row);
   }
 
   bool read_time(const FileRows& rows, Row& row, std::int64_t& when) {
@@ -320,6 +356,7 @@ class Collector {
   TermRules term_rules_;  // of the file being read
   StringInterner term_labels_;
   std::unordered_map<std::uint32_t, std::int32_t> term_numbers_;
+  std::size_t most_rows_ = 0;       // that the memory holds
   std::int64_t rejected_here_ = 0;  // of the file being read, not by its reader
   RowCollection out_;
 };

@@ -41,7 +41,12 @@ struct Row {
   std::int16_t year = -1;                       // academic year where terms are known, else -1
   Fate fate = Fate::kept;
   Fate presence = Fate::kept;  // the rule that ended the student's presence in the period, or kept
+  std::uint32_t copies = 0;    // rows equal in all of this that came as well and are not kept
 
+  /// What becomes of its copies.
+  Fate fate_of_copies() const {
+    return course == StringInterner::none || fate < Fate::duplicate ? fate : Fate::duplicate;
+  }
   bool counts() const { return fate == Fate::kept && course != StringInterner::none; }
 };
 

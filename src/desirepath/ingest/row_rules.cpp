@@ -165,7 +165,8 @@ SiftedRows apply_rules(RowCollection& collection, const TableOptions& options) {
     std::ranges::sort(rows, [](const Row& a, const Row& b) {
       if (a.when != b.when) return a.when < b.when;
       if (a.course != b.course) return a.course < b.course;
-      return a.fate > b.fate;  // a row that counts stands for its duplicates
+      if (a.fate != b.fate) return a.fate > b.fate;  // a row that counts stands for its duplicates
+      return a.units > b.units;                      // whichever came first
     });
     mark_duplicates(rows);
     if (options.repeats != RepeatRule::keep) mark_repeats(rows, options.repeats);
