@@ -16,6 +16,7 @@ VERBS = {
              "--validation", "v.cohort", "--transitions", "moves.csv"),
             ("t.csv", "w.desirepath", "labels.csv", "v.cohort", "moves.csv"), {"--out": "", "--checkpoint": ""}, READS_TABLE),
     "simulate": (("--students", 200), (), {"--out": "enrollments.csv courses.csv truth.json"}, ()),
+    "demo": ((), (), {"--out": "enrollments.csv courses.csv truth.json university.cohort university.desirepath report.html"}, ()),
 }
 
 
@@ -86,7 +87,7 @@ class Files(ProgramTest):
                     folder.mkdir()
                     target = folder / (part or "target")
                     given = "parts" if part else "parts/target"
-                    for foreign in ("notes.txt", "w.desirepath" if option != "--out" or verb != "fit" else "v.cohort"):
+                    for foreign in ("notes.txt", "v.cohort" if part.endswith(".desirepath") or (verb, option) == ("fit", "--out") else "w.desirepath"):
                         target.write_bytes(self.read(foreign))
                         self.refused(verb, *arguments, *others, option, given, code=6, says="exists already")
                         self.refused(verb, *arguments, *others, option, given, "--force", code=6, says="exists and is not")
