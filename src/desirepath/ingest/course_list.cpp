@@ -3,10 +3,21 @@
 #include <algorithm>
 #include <set>
 
+#include "desirepath/core/atomic_file.h"
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
+#include "desirepath/ingest/byte_source.h"
+#include "desirepath/ingest/curriculum_file.h"
 
 namespace desirepath::inline ingest {
+
+std::vector<Course> read_course_file(const std::filesystem::path& path) {
+  // What can be read once alone is a table.
+  if (std::filesystem::is_regular_file(path) && detect_file_kind(path).kind == FileKind::text) {
+    if (auto courses = courses_from_curriculum(read_text_file(path), path.string())) return *std::move(courses);
+  }
+  return courses_from_table(read_small_table(path.string()));
+}
 
 std::vector<Course> courses_from_table(const SmallTable& table) {
   const std::size_t name = table.require("course");

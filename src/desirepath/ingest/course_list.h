@@ -1,6 +1,7 @@
 // The course file (`course,label,subject,school,concentration,prerequisites,...`), aliases and house term codes.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 
 namespace desirepath::inline ingest {
 
+/// Of a course table, or a file of Curricular Analytics.
+std::vector<Course> read_course_file(const std::filesystem::path& path);
 /// Courses in the file's order; prerequisites are parted by semicolons or bars.
 std::vector<Course> courses_from_table(const SmallTable& table);
 /// `alias,course` (or `from,to`): renamed and cross-listed courses -> the name to count them under. Chains are

@@ -106,8 +106,7 @@ class Collector {
                              {"w", "wd", "wdr", "withdrawn", "withdraw", "withdrew", "dr", "drop", "dropped"})) {
     if (!options.terms_file.empty()) house_terms_ = terms_from_table(read_small_table(options.terms_file.string()));
     if (!options.aliases_file.empty()) aliases_ = aliases_from_table(read_small_table(options.aliases_file.string()));
-    if (!options.courses_file.empty())
-      out_.listed = courses_from_table(read_small_table(options.courses_file.string()));
+    if (!options.courses_file.empty()) out_.listed = read_course_file(options.courses_file);
   }
 
   void read(const std::vector<std::string>& files, const ProgressSink& progress) {

@@ -172,7 +172,7 @@ class ChainFit : public Training {
   void split_validation() {
     train_ = &cohort_;
     if (context_.validation != nullptr) {
-      if (!(context_.validation->schema() == cohort_.schema()))
+      if (!context_.validation->schema().has_same_bits(cohort_.schema()))
         throw InputError(
             concat(setting_name("validation"), ": the file has other courses or periods than the training cohort"));
       validate_on(*context_.validation);

@@ -7,13 +7,27 @@
 
 namespace desirepath::inline transcripts {
 
+namespace {
+
+/// The schema with what the cohort's own course list says is required for a course.
+Schema with_prerequisites_of(const Schema& schema, const Schema& own) {
+  std::vector<Course> courses = schema.courses();
+  for (Course& course : courses) {
+    const auto found = own.find_course(course.name);
+    if (found && !own.course(*found).prerequisites.empty()) course.prerequisites = own.course(*found).prerequisites;
+  }
+  return Schema(std::move(courses), schema.periods());
+}
+
+}  // namespace
+
 Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unseen) {
   const Schema& own = cohort.schema();
   Aligned aligned{cohort, 0, 0};
   if (schema == own) return aligned;
   if (schema.has_same_bits(own)) {
     CohortParts parts = cohort.parts();
-    parts.schema = schema;
+    parts.schema = with_prerequisites_of(schema, own);
     aligned.cohort = Cohort(std::move(parts));
     return aligned;
   }
@@ -46,7 +60,7 @@ Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unsee
     own_period[static_cast<std::size_t>(schema.require_period(own.period(t)))] = t;
 
   CohortParts parts;
-  parts.schema = schema;
+  parts.schema = with_prerequisites_of(schema, own);
   parts.students = cohort.students();
   parts.attributes = cohort.attributes();
   parts.provenance = cohort.provenance();

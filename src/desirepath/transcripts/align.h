@@ -15,7 +15,8 @@ struct Aligned {
 };
 
 /// Courses of the schema that the cohort lacks are not taken; periods it lacks are unknown. Courses the schema lacks
-/// are an InputError or ignored, and counted; periods it lacks are an error.
+/// are an InputError or ignored, and counted; periods it lacks are an error. Prerequisites
+/// that the cohort's course list declares stay.
 Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unseen);
 
 }  // namespace desirepath::inline transcripts
