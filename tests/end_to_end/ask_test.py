@@ -1,5 +1,7 @@
 """`infer`, `sample`, `score` and `prerequisites`: questions as people type them, and what is said when they cannot be answered."""
 
+import math
+import random
 import unittest
 
 from program import ProgramTest, close
@@ -92,13 +94,51 @@ class Ask(ProgramTest):
     def test_prerequisites(self):
         pairs = self.run_program("prerequisites", "m.desirepath", "t.csv", "--students", 50, "--csv")
         self.assertTrue(pairs.header.startswith("prerequisite,course,score,"))
-        scores = [float(row["score"]) for row in pairs.rows]
+        scores = [float(row["tacit_score"]) for row in pairs.rows]
         self.assertEqual(scores, sorted(scores, reverse=True))
         self.assertEqual(len(pairs.rows), 90)
         self.assertTrue(all(row["students"] == "" or int(row["students"]) >= 10 for row in pairs.rows))
         one = self.run_program("prerequisites", "m.desirepath", "t.csv", "--students", 50, "--course", "C03", "--csv").rows
         self.assertEqual({row["course"] for row in one}, {"C03"})
-        self.run_program("prerequisites", "m.desirepath", "--students", 20, "--drawn", 200)
+        drawn = self.run_program("prerequisites", "m.desirepath", "--students", 20, "--drawn", 200, "--csv").rows
+        scores = [float(row["score"]) for row in drawn]
+        self.assertEqual(scores, sorted(scores, reverse=True))
+        self.assertEqual({row["direct"] for row in drawn}, {""})  # drawn students do what the model expects
+
+    def test_a_tacit_prerequisite_is_found(self):
+        draw = random.Random(3)
+        lines = ["student,period,course"]
+        for s in range(1500):
+            kind, had = draw.randrange(2), draw.random() < 0.4
+            lines += [f"s{s},1,K{kind}", f"s{s},2,L{kind}"] + ([f"s{s},1,OPENS"] if had else [])
+            lines += [f"s{s},1,A{c}" for c in range(6) if draw.random() < 0.3] + [f"s{s},2,B{c}" for c in range(6) if draw.random() < 0.3]
+            if draw.random() < (0.35 if had else 0.05):
+                lines.append(f"s{s},2,OPENED")
+        self.write("open.csv", "\n".join(lines) + "\n")
+        self.write("catalog.csv", 'Curriculum,"Test",,,,,,,,,\nInstitution,,,\nCourses,,,,,,,,,,\n'
+                   "Course ID,Course Name,Prefix,Number,Prerequisites,Corequisites,Strict-Corequisites,Credit Hours,Institution,Canonical Name\n"
+                   '1,Opens,,OPENS,,,,4,,,\n2,"Kinds, first",,K0,,,,4,,,\n3,Later,,L0,2,1,,4,,,\n4,Elective,,,,,,3,,,\n')
+        self.run_program("prepare", "open.csv", "--courses", "catalog.csv", "--out", "open.cohort", "--quiet")
+        self.fit("--model", "nb", "--states", 2, cohort="open.cohort", out="open.desirepath")
+        pairs = self.run_program("prerequisites", "open.desirepath", "open.cohort", "--students", 60, "--csv").rows
+        found = {(row["prerequisite"], row["course"]): row for row in pairs if row["status"] == "tacit"}
+        self.assertLessEqual(set(found), {("OPENS", "OPENED"), ("K1", "L1")})  # the second is the kind itself, and sure
+        opened = found["OPENS", "OPENED"]
+        odds = math.log(0.35 / 0.65 / (0.05 / 0.95))
+        self.assertAlmostEqual(float(opened["direct"]), odds, delta=4 * float(opened["direct_error"]) + 0.3)
+        self.assertIn(("K0", "L0", "both"), {(row["prerequisite"], row["course"], row["status"]) for row in pairs})
+        self.assertIn("OPENED", self.run_program("prerequisites", "open.desirepath", "open.cohort", "--students", 60, "--course", "OPENED").out)
+        # What is written as a curriculum is read as one.
+        text = self.run_program("prerequisites", "open.desirepath", "open.cohort", "--students", 60, "--curriculum").out
+        self.write("again.csv", text)
+        self.run_program("prepare", "open.csv", "--courses", "again.csv", "--out", "again.cohort", "--quiet")
+        again = self.run_program("prerequisites", "open.desirepath", "again.cohort", "--students", 60, "--csv").rows
+        self.assertIn(("OPENS", "OPENED", "both"), {(row["prerequisite"], row["course"], row["status"]) for row in again})
+
+    def test_a_curriculum_that_requires_what_it_does_not_list(self):
+        self.write("catalog.csv", "Curriculum,Test\nCourses\nCourse ID,Course Name,Prefix,Number,Prerequisites\n1,A,X,1,\n2,B,X,2,7\n")
+        done = self.run_program("prepare", "t.csv", "--courses", "catalog.csv", "--out", "x.cohort", code=3)
+        self.assertIn("course 7 is required and not listed", done.err)
 
     def test_carry_over_gives_courses_their_timings(self):
         plain = self.fit("--model", "nb", "--states", 2, out="plain.desirepath").json

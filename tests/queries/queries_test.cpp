@@ -6,6 +6,7 @@
 #include "support/worlds.h"
 
 #include "desirepath/core/error.h"
+#include "desirepath/queries/curriculum_text.h"
 #include "desirepath/queries/known.h"
 #include "desirepath/queries/prerequisites.h"
 #include "desirepath/queries/typical_groups.h"
@@ -197,6 +198,49 @@ TEST_P(Questions, PrerequisitesAreDifferencesOfProbabilities) {
     EXPECT_NEAR(pair.effect, mean, 1e-10);
   }
   EXPECT_TRUE(seen);
+  // The direct effects by their definition: residuals of the second period on the first, centred by their variance.
+  const auto expected = [&](std::size_t s, Id c) {
+    double all = 0, some = 0;
+    for (const World& world : worlds) {
+      bool fits = !world.left[0] && !world.left[1];
+      for (Id bit = 0; bit < 3; ++bit)
+        fits = fits &&
+               world.taken[static_cast<std::size_t>(bit)] == (std::ranges::find(records[s], bit) != records[s].end());
+      if (!fits) continue;
+      all += world.probability;
+      some += world.taken[static_cast<std::size_t>(3 + c)] ? world.probability : 0;
+    }
+    return some / all;
+  };
+  const DirectEffects effects = direct_effects(chain, cohort, 100, RandomStream(1), compute_);
+  EXPECT_EQ(effects.students, 5);
+  for (Id p = 0; p < 3; ++p) {
+    for (Id c = 0; c < 3; ++c) {
+      std::vector<double> had, residual, variance;
+      for (std::size_t s = 0; s < records.size(); ++s) {
+        const auto has = [&](Id bit) { return std::ranges::find(records[s], bit) != records[s].end(); };
+        if (has(c)) continue;
+        const double share = expected(s, c);
+        had.push_back(has(p) ? 1 : 0);
+        residual.push_back((has(3 + c) ? 1 : 0) - share);
+        variance.push_back(share * (1 - share));
+      }
+      double mean = 0, weight = 0, score = 0, information = 0, spread = 0;
+      for (std::size_t i = 0; i < had.size(); ++i) {
+        mean += had[i] * variance[i];
+        weight += variance[i];
+      }
+      mean /= weight;
+      for (std::size_t i = 0; i < had.size(); ++i) {
+        score += (had[i] - mean) * residual[i];
+        information += (had[i] - mean) * (had[i] - mean) * variance[i];
+        spread += std::pow((had[i] - mean) * residual[i], 2);
+      }
+      if (information < 1e-9) continue;
+      EXPECT_NEAR(effects.log_odds(p, c), score / information, 1e-8) << p << " " << c;
+      EXPECT_NEAR(effects.error(p, c), std::sqrt(spread) / information, 1e-8) << p << " " << c;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalog, Questions, testing::ValuesIn(all_cases()), [](const auto& tested) {
@@ -205,6 +249,18 @@ INSTANTIATE_TEST_SUITE_P(Catalog, Questions, testing::ValuesIn(all_cases()), [](
   std::ranges::replace(name, '-', '_');
   return name;
 });
+
+TEST(CurriculumText, LeavesOutWhatWouldCloseACircle) {
+  Course calculus{.name = "MATH 51", .label = "Calculus, I"};
+  calculus.attributes["units"] = "5";
+  const Schema schema({calculus, {.name = "CS 1"}, {.name = "Thesis"}}, {"1", "2"});
+  const Curriculum made = curriculum_of(schema, {{0, 1}, {1, 2}, {2, 0}, {0, 2}}, "all");
+  EXPECT_EQ(made.left_out, 1);
+  EXPECT_TRUE(
+      made.text.ends_with("Canonical Name\n1,\"Calculus, I\",MATH,51,,,,5,,\n2,CS 1,CS,1,1,,,0,,\n"
+                          "3,Thesis,,Thesis,2;1,,,0,,\n"))
+      << made.text;
+}
 
 }  // namespace
 }  // namespace desirepath

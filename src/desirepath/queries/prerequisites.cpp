@@ -10,6 +10,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/queries/curriculum_text.h"
 #include "desirepath/queries/known.h"
 #include "desirepath/queries/min_cell.h"
 
@@ -170,6 +171,15 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
   return pairs;
 }
 
+void add_direct_effects(std::vector<PrerequisitePair>& pairs, const DirectEffects& effects) {
+  for (PrerequisitePair& pair : pairs) {
+    if (pair.before == 0) continue;  // it rests on too few
+    pair.direct = effects.log_odds(pair.prerequisite, pair.course);
+    pair.direct_error = effects.error(pair.prerequisite, pair.course);
+  }
+  std::ranges::stable_sort(pairs, std::ranges::greater(), &PrerequisitePair::tacit_score);
+}
+
 std::vector<std::vector<char>> declared_prerequisites(const Schema& schema) {
   const auto count = static_cast<std::size_t>(schema.course_count());
   std::vector<std::vector<char>> declared(count, std::vector<char>(count, 0));  // [course][prerequisite]
@@ -194,17 +204,30 @@ namespace {
 struct PrerequisiteSettings {
   std::vector<std::string> course;
   PrerequisiteOptions options;
-  double least_score = 0.02;
+  bool curriculum = false;
+  double least_score = 0.02, least_direct = 0.1;
   Id drawn = 2000;
+  std::int64_t most_students = 20000;
   MinCell min_cell;
 
   void declare(SettingVisitor& visit) {
     visit(Setting("course", "only the prerequisites of this course, in words; may be given again").undivided(), course);
+    visit(
+        Setting("curriculum", "print the courses with declared and found prerequisites as a Curricular Analytics file"),
+        curriculum);
     visit(Setting("students", "students drawn for each possible prerequisite").at_least(10).taking("N"),
           options.students);
-    visit(
-        Setting("least-score", "from this score on, and with an interval above 0, a pair counts as found").at_least(0),
-        least_score);
+    visit(Setting("compared",
+                  "students whose courses are compared with what the model expects, drawn where there are more")
+              .at_least(10)
+              .taking("N"),
+          most_students);
+    visit(Setting("least-direct", "from this tacit score on a pair counts as found").at_least(0), least_direct);
+    visit(Setting("least-score",
+                  "from this score on, and with an interval above 0, a declared pair counts as followed; without a "
+                  "COHORT any pair as found")
+              .at_least(0),
+          least_score);
     visit(Setting("drawn", "without a COHORT: students drawn from the model").at_least(100).taking("N"), drawn);
     min_cell.declare(visit);
   }
@@ -226,7 +249,7 @@ class PrerequisitesAnswer : public Answer {
       if (is_found(pair))
         json["links"].push_back({{"from", name(pair.prerequisite)},
                                  {"to", name(pair.course)},
-                                 {"score", pair.score()},
+                                 {"score", from_cohort ? pair.tacit_score() : pair.score()},
                                  {"status", status(pair)}});
     }
     return json;
@@ -235,36 +258,53 @@ class PrerequisitesAnswer : public Answer {
 
   void print(std::ostream& out) const override {
     constexpr std::size_t shown = 25;
+    if (as_curriculum) {
+      out << curriculum().text;
+      return;
+    }
     if (!courses.empty()) {
       for (const Id course : courses)
         print_course(out, course);
       return;
     }
-    Table rows(
-        {{"before"}, {"course"}, {"score", 3}, {"low", 3}, {"high", 3}, {"raises", 3}, {"had it", 2}, {"status"}});
+    Table rows({{"before"}, {"course"}, {"odds x", 1}, {"at least", 1}, {"raises", 3}, {"had it", 2}, {"status"}});
     for (std::size_t i = 0; i < std::min(shown, pairs.size()); ++i) {
       const PrerequisitePair& pair = pairs[i];
-      rows.add_row({full_name(schema.course(pair.prerequisite)), full_name(schema.course(pair.course)), pair.score(),
-                    pair.low(), pair.high(), pair.effect, pair.coverage, status(pair)});
+      const auto odds = [&](double errors) {
+        return from_cohort ? Cell(std::exp(pair.direct - errors * pair.direct_error)) : Cell();
+      };
+      rows.add_row({full_name(schema.course(pair.prerequisite)), full_name(schema.course(pair.course)), odds(0),
+                    odds(1.96), pair.effect, pair.coverage, status(pair)});
     }
     rows.print_text(out);
     const auto found = std::ranges::count_if(pairs, [&](const PrerequisitePair& pair) { return is_found(pair); });
     out << with_separators(found) << " pairs found of " << with_separators(std::ssize(pairs))
-        << "; raises: by how much the course before raises the expected enrollments in the later one; had it: share of "
-           "the later one's takers who had it\n";
+        << "; odds x: how many times likelier the later one is next, by odds, among students whom the model expects to "
+           "take it alike; raises: by how much the course before raises the model's expected enrollments in the later "
+           "one; had it: share of the later one's takers who had it\n";
   }
 
   std::vector<std::string> notes() const override {
-    return {concat(source, "; ", students_each,
-                   " drawn for each course at most; intervals by resampling those students "
-                   "under the fixed model"),
-            concat("pairs with fewer than ", min_cell, " students who took one before the other score 0")};
+    std::vector<std::string> lines = {
+        concat(source, "; ", students_each,
+               " drawn for each course at most; intervals by resampling those students "
+               "under the fixed model"),
+        from_cohort ? concat("ranked by what ", with_separators(direct_students),
+                             " students did beyond the model's expectation from their earlier periods: the certain "
+                             "part of the log-odds times the share who had it")
+                    : "ranked by score: by how much it raises the other, times the share who had it",
+        concat("pairs with fewer than ", min_cell, " students who took one before the other score 0")};
+    if (const std::int64_t left_out = as_curriculum ? curriculum().left_out : 0; left_out > 0)
+      lines.push_back(counted(left_out, "link that would close a circle is", "links that would close circles are") +
+                      " left out");
+    return lines;
   }
 
   const Schema& schema;
   std::string model, source;
-  std::int64_t students = 0, students_each = 0, min_cell = 10;
-  double least_score = 0;
+  std::int64_t students = 0, students_each = 0, direct_students = 0, min_cell = 10;
+  double least_score = 0, least_direct = 0;
+  bool from_cohort = true, as_curriculum = false;
   std::vector<Id> courses;  // asked for
   std::vector<PrerequisitePair> pairs;
   std::vector<std::vector<char>> declared;
@@ -272,11 +312,26 @@ class PrerequisitesAnswer : public Answer {
 
  private:
   const std::string& name(Id course) const { return schema.course(course).name; }
-  bool is_found(const PrerequisitePair& pair) const { return pair.score() >= least_score && pair.low() > 0; }
+  bool raises(const PrerequisitePair& pair) const { return pair.score() >= least_score && pair.low() > 0; }
+  bool is_found(const PrerequisitePair& pair) const {
+    return from_cohort ? pair.tacit_score() >= least_direct && pair.tacit_score() > 0 : raises(pair);
+  }
+  Curriculum curriculum() const {
+    std::vector<std::pair<Id, Id>> links;
+    for (const bool wants_declared : {true, false}) {
+      for (const PrerequisitePair& pair : pairs) {
+        const std::string said = status(pair);
+        const bool is_declared = said == "both" || said == "declared, not followed";
+        if (is_declared == wants_declared && (is_declared || said == "tacit"))
+          links.emplace_back(pair.prerequisite, pair.course);
+      }
+    }
+    return curriculum_of(schema, links, "declared and tacit prerequisites");
+  }
   std::string status(const PrerequisitePair& pair) const {
     const char said = declared[static_cast<std::size_t>(pair.course)][static_cast<std::size_t>(pair.prerequisite)];
     const bool found = is_found(pair);
-    if (said == 1) return found ? "both" : "declared, not followed";
+    if (said == 1) return found || raises(pair) ? "both" : "declared, not followed";
     if (said == 2) return "implied";
     return found ? "tacit" : "";
   }
@@ -291,12 +346,17 @@ class PrerequisitesAnswer : public Answer {
                 {"coverage"},
                 {"asymmetry"},
                 {"students"},
+                {"direct"},
+                {"direct_error"},
+                {"tacit_score"},
                 {"status"}});
     for (const PrerequisitePair& pair : pairs) {
       if (found_only && !is_found(pair) && status(pair).empty()) continue;
       rows.add_row({name(pair.prerequisite), name(pair.course), pair.score(), pair.low(), pair.high(), pair.effect,
                     pair.effect_error, pair.coverage, pair.asymmetry ? Cell(*pair.asymmetry) : Cell(),
-                    pair.before > 0 ? Cell(pair.before) : Cell(), status(pair)});
+                    pair.before > 0 ? Cell(pair.before) : Cell(), from_cohort ? Cell(pair.direct) : Cell(),
+                    from_cohort ? Cell(pair.direct_error) : Cell(), from_cohort ? Cell(pair.tacit_score()) : Cell(),
+                    status(pair)});
     }
     return rows;
   }
@@ -314,8 +374,11 @@ class PrerequisitesAnswer : public Answer {
       else
         out << "nearly nobody had this before";
       out << "; having it changes the chance to take it later by " << fixed(100 * pair.effect, 1) << " +- "
-          << fixed(196 * pair.effect_error, 1) << " points (" << (status(pair).empty() ? "weak" : status(pair))
-          << ")\n";
+          << fixed(196 * pair.effect_error, 1) << " points";
+      if (is_found(pair) && from_cohort)
+        out << ", and its odds are " << fixed(std::exp(pair.direct), 1)
+            << " times those of students with like records who lack it";
+      out << " (" << (status(pair).empty() ? "weak" : status(pair)) << ")\n";
     }
     if (shown == 0) out << "  nothing stands out as a prerequisite\n";
   }
@@ -358,6 +421,9 @@ std::unique_ptr<Answer> answer_prerequisites(const QueryInput& input) {
   answer->students_each = settings.options.students;
   answer->min_cell = settings.min_cell.count;
   answer->least_score = settings.least_score;
+  answer->least_direct = settings.least_direct;
+  answer->as_curriculum = settings.curriculum;
+  answer->from_cohort = input.cohort != nullptr;
   answer->courses = settings.options.of;
   answer->source =
       input.cohort != nullptr
@@ -365,6 +431,13 @@ std::unique_ptr<Answer> answer_prerequisites(const QueryInput& input) {
           : concat("over ", counted(cohort.student_count(), "student", "students"), " drawn from the model");
   answer->declared = declared_prerequisites(input.cohort != nullptr ? input.cohort->schema() : model.schema());
   answer->pairs = find_prerequisites(model, cohort, settings.options, stream, input.compute, input.progress);
+  // Drawn students do just what the model expects.
+  if (input.cohort != nullptr) {
+    const DirectEffects effects =
+        direct_effects(model, cohort, settings.most_students, stream.child("direct"), input.compute, input.progress);
+    answer->direct_students = effects.students;
+    add_direct_effects(answer->pairs, effects);
+  }
   return answer;
 }
 
@@ -374,7 +447,8 @@ Query prerequisites_query() {
   return {"prerequisites",
           "courses that open others, declared or not",
           {"desirepath prerequisites answers.desirepath all.cohort",
-           "desirepath prerequisites answers.desirepath all.cohort --course \"CS 201\""},
+           "desirepath prerequisites answers.desirepath all.cohort --course \"CS 201\"",
+           "desirepath prerequisites answers.desirepath all.cohort --curriculum > curriculum.csv"},
           CohortUse::optional,
           "the students to look at; without it, students drawn from the model",
           declaration_of<PrerequisiteSettings>(),

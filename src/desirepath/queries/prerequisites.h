@@ -2,9 +2,11 @@
 // them (docs/questions.md).
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
+#include "desirepath/queries/direct_effects.h"
 #include "desirepath/queries/query.h"
 
 namespace desirepath::inline queries {
@@ -19,9 +21,13 @@ struct PrerequisitePair {
   std::optional<double> asymmetry = std::nullopt;
   std::int64_t before = 0;  // students who had p before c
   std::int64_t takers = 0;  // of c
+  /// Log-odds by which p raises c beyond what the model expects of the record; known where students were seen.
+  double direct = 0, direct_error = 0;
 
   double score() const { return effect * coverage; }
   double error() const;
+  /// What is certain of the direct effect, for the share of takers it can speak of.
+  double tacit_score() const { return coverage * std::max(0.0, direct - 1.96 * direct_error); }
   /// 95 %.
   double low() const { return score() - 1.96 * error(); }
   double high() const { return score() + 1.96 * error(); }
@@ -33,10 +39,13 @@ struct PrerequisiteOptions {
   std::vector<Id> of;           // only these c; empty: all
 };
 
-/// All ordered pairs of courses with enough takers, best first.
+/// All ordered pairs of courses with enough takers, best score first.
 std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohort& cohort,
                                                  const PrerequisiteOptions& options, const RandomStream& stream,
                                                  const Compute& compute, const ProgressSink& progress = {});
+
+/// What the students of the cohort do beyond the model, in the pairs; the best tacit score first.
+void add_direct_effects(std::vector<PrerequisitePair>& pairs, const DirectEffects& effects);
 
 /// Declared prerequisites of each course, and what they imply through chains: courses by courses, 1 declared, 2
 /// implied.

@@ -1,0 +1,27 @@
+// How much more often students take a course after another one than the model expects of students with their records:
+// what one course does for another beyond everything else that is known (docs/questions.md).
+#pragma once
+
+#include "desirepath/core/progress.h"
+#include "desirepath/core/random_stream.h"
+#include "desirepath/models/model.h"
+#include "desirepath/transcripts/cohort.h"
+
+namespace desirepath::inline queries {
+
+/// Courses by courses: row p, column c. A pair nothing is known of has log-odds 0 and error 0.
+struct DirectEffects {
+  RowMatrix log_odds;         // by which having had p shifts the model's own odds of c in the next period
+  RowMatrix error;            // its standard error, whatever the spread of the residuals is
+  std::int64_t students = 0;  // looked at
+
+  /// Lower end of the 95 % interval.
+  double low(Id p, Id c) const { return log_odds(p, c) - 1.96 * error(p, c); }
+};
+
+/// For each student and period: the residuals of the courses not had before, given all earlier periods, against the
+/// courses had before. Of more students than `most`, that many are drawn.
+DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int64_t most, RandomStream stream,
+                             const Compute& compute, const ProgressSink& progress = {});
+
+}  // namespace desirepath::inline queries
