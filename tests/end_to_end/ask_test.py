@@ -105,6 +105,35 @@ class Ask(ProgramTest):
         self.assertEqual(scores, sorted(scores, reverse=True))
         self.assertEqual({row["direct"] for row in drawn}, {""})  # drawn students do what the model expects
 
+    def test_refits_widen_the_intervals(self):
+        ask = ("infer", "m.desirepath", "t.csv", "--known-periods", "1", "--period", "2")
+        width = lambda rows: [float(row["high"]) - float(row["low"]) for row in rows]
+        fixed = self.run_program(*ask, "--total", "--csv").rows
+        wide = self.run_program(*ask, "--total", "--refits", 4, "--csv")
+        self.assertIn("4 refits", wide.err)
+        self.assertEqual([row["expected"] for row in fixed], [row["expected"] for row in wide.rows])
+        self.assertTrue(all(b > a for a, b in zip(width(fixed), width(wide.rows)) if a > 0))
+        self.assertEqual(wide.out, self.run_program(*ask, "--total", "--refits", 4, "--csv", "--threads", 1).out)
+        one = self.run_program(*ask, "--refits", 3, "--top", 2, "--csv").rows
+        self.assertTrue(all(0 < float(row["standard_error"]) < 0.5 for row in one))
+        pairs = ("prerequisites", "m.desirepath", "t.csv", "--students", 20, "--course", "C03", "--csv")
+        order = lambda rows: sorted((row["prerequisite"], float(row["effect_error"])) for row in rows)
+        for (course, a), (same, b) in zip(order(self.run_program(*pairs).rows), order(self.run_program(*pairs, "--refits", 3).rows)):
+            self.assertEqual(course, same)
+            self.assertGreater(b, a)
+        self.assertIn("two or more", self.run_program(*ask, "--refits", 1, code=2).err)
+        self.assertIn("needs the students", self.run_program("infer", "m.desirepath", "--period", "2", "--refits", 3, code=2).err)
+
+    def test_a_committee_goes_on_from_another(self):
+        first = self.fit("--model", "hct", "--trees", 2, "--tree-states", 4, "--iterations", 4, "--tolerance", 0, out="f.desirepath").json
+        more = self.fit("--model", "hct", "--tree-states", 4, "--warm", "f.desirepath", "--iterations", 6, out="n.desirepath").json
+        self.assertEqual((more["trees"], len(more["restarts"])), (2, 2))
+        self.assertTrue(close(more["trace"][0], first["trace"][-1]))
+        self.assertGreater(more["log_likelihood"], first["log_likelihood"])
+        self.assertIn("2 trees", self.fit("--model", "hct", "--trees", 3, "--warm", "m.desirepath", out="n.desirepath", code=2).err)
+        self.fit("--model", "nb", "--states", 2, out="nb.desirepath")
+        self.assertIn("not hct", self.fit("--model", "hct", "--warm", "nb.desirepath", out="n.desirepath", code=2).err)
+
     def test_a_tacit_prerequisite_is_found(self):
         draw = random.Random(3)
         lines = ["student,period,course"]

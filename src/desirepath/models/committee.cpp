@@ -27,6 +27,7 @@ constexpr const char* member_choice = "nb+hidden-tree";
 constexpr double member_noise = 0.3;  // of the shapes of all members but the first
 constexpr double pilot_share = 0.1;   // of the students, set aside to find the number of iterations
 constexpr std::size_t fewest_judges = 10;
+constexpr int warm_iterations = 10;   // that a committee goes on from another one where nobody judges
 constexpr int usual_iterations = 30;  // where there are too few students to find it
 
 struct CommitteeSettings {
@@ -101,13 +102,13 @@ class CommitteeFit : public Training {
     if (options_.choice().emission->name != HiddenTreeEmission::family_name)
       throw OptionError(concat(setting_name("emission"), " ", options_.choice().emission->name,
                                ": the members of hct are hidden trees"));
-    for (const auto& [given, name] : {std::pair{context_.warm != nullptr, "warm"},
-                                      {context_.match != nullptr, "match"},
+    for (const auto& [given, name] : {std::pair{context_.match != nullptr, "match"},
                                       {!context_.labels.empty(), "start"},
                                       {!context_.transitions.empty(), "transitions"}}) {
       if (given) throw OptionError(concat(setting_name(name), ": hct has no states to begin from or to number"));
     }
     trees_ = settings_.trees.value_or(trees_for(cohort_.student_count()));
+    if (context_.warm != nullptr) take_warm();
     if (context_.validation != nullptr) {
       validation_ = *context_.validation;
     } else if (settings_.validation) {
@@ -117,6 +118,8 @@ class CommitteeFit : public Training {
                                  shortest(*settings_.validation)));
       training_ = cohort_.select(split.training);
       validation_ = cohort_.select(split.validation);
+    } else if (context_.warm != nullptr) {
+      iterations_ = std::min(warm_iterations, settings_.em.max_iterations);
     } else if (settings_.em.tolerance > 0) {
       const Split split = set_aside(pilot_share);
       if (split.validation.size() >= fewest_judges) {
@@ -154,6 +157,26 @@ class CommitteeFit : public Training {
     return options_.read<HiddenTreeOptions>().states_for(static_cast<double>(cohort_.student_count()));
   }
 
+  /// The members begin where those of the model are.
+  void take_warm() {
+    const std::string name = setting_name("warm");
+    const auto* warm = dynamic_cast<const HiddenChain*>(context_.warm);
+    const bool is_committee =
+        warm != nullptr && !warm->identity().has_kinds && warm->identity().emission == HiddenTreeEmission::family_name;
+    if (!is_committee) throw OptionError(concat(name, ": the model is ", context_.warm->name(), ", not hct"));
+    if (!warm->schema().has_same_bits(cohort_.schema()))
+      throw OptionError(concat(name, ": the model has other courses or periods than the cohort"));
+    const auto count = static_cast<Id>(warm->parameters().prior.initial.size());
+    if (settings_.trees && *settings_.trees != count)
+      throw OptionError(concat(name, ": the model has ", counted(count, "tree", "trees")));
+    trees_ = count;
+    for (Id m = 0; m < count; ++m) {
+      ChainIdentity identity = warm->identity();
+      identity.has_kinds = true;
+      warm_members_.push_back(std::make_unique<HiddenChain>(std::move(identity), member_of(warm->parameters(), m)));
+    }
+  }
+
   Split set_aside(double share) const {
     return split_by_share(cohort_, {share, 0}, RandomStream(options_.seed).child("validation"));
   }
@@ -179,6 +202,8 @@ class CommitteeFit : public Training {
 
     member_context_ = std::make_unique<TrainingContext>(context_);
     member_context_->resume = resumes;
+    if (!warm_members_.empty())
+      member_context_->warm = warm_members_[static_cast<std::size_t>(std::max(0, number))].get();
     member_context_->validation = alone ? &*pilot_validation_ : validation_ ? &*validation_ : nullptr;
     member_context_->also_save = [this](ArchiveWriter& archive) { save_finished(archive); };
     if (context_.progress) {
@@ -245,11 +270,12 @@ class CommitteeFit : public Training {
       result.stopped_by = pilot_validation_ ? "validation" : "iterations";
       std::erase_if(result.warnings, [](const std::string& text) { return text.starts_with("not converged"); });
       const std::string count = concat(counted(*iterations_, "iteration", "iterations"), " a tree");
-      result.warnings.push_back(pilot_validation_
-                                    ? concat(count, ": found on ",
-                                             counted(pilot_validation_->student_count(), "student", "students"),
-                                             " set aside first; the trees are learned from all")
-                                    : concat(count, ": there are too few students to find the best number"));
+      if (warm_members_.empty())
+        result.warnings.push_back(pilot_validation_
+                                      ? concat(count, ": found on ",
+                                               counted(pilot_validation_->student_count(), "student", "students"),
+                                               " set aside first; the trees are learned from all")
+                                      : concat(count, ": there are too few students to find the best number"));
     }
     return result;
   }
@@ -325,6 +351,7 @@ class CommitteeFit : public Training {
   CommitteeSettings settings_;
   Cohort training_;
   std::optional<Cohort> validation_, pilot_training_, pilot_validation_;
+  std::vector<std::unique_ptr<HiddenChain>> warm_members_;
   Id trees_ = 1;
   Id member_ = 0;                  // at work
   std::optional<int> iterations_;  // as the pilot found

@@ -94,7 +94,7 @@ DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int6
             had.push_back(schema.course_of(bit));
         }
         std::ranges::sort(had);
-        had.erase(std::ranges::unique(had).begin(), had.end());
+        had.erase(std::unique(had.begin(), had.end()), had.end());
         const Eigen::ArrayXd share = expected.row(static_cast<Index>(i)).array();
         Eigen::ArrayXd residual = -share, variance = share * (1 - share);
         for (const Id bit : cohort.bits(students[i], t))

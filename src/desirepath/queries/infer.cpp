@@ -10,6 +10,7 @@
 #include "desirepath/queries/inference_accuracy.h"
 #include "desirepath/queries/known.h"
 #include "desirepath/queries/min_cell.h"
+#include "desirepath/queries/refits.h"
 #include "desirepath/transcripts/align.h"
 
 namespace desirepath::inline queries {
@@ -28,6 +29,7 @@ struct InferSettings {
   double min_probability = 0;
   bool total = false, paper_task = false;
   std::filesystem::path training;
+  RefitSettings refits;
   MinCell min_cell;
 
   void declare(SettingVisitor& visit) {
@@ -46,8 +48,10 @@ struct InferSettings {
     visit(Setting("paper-task",
                   "the second period of COHORT's students from their first and last, and how often that was right"),
           paper_task);
-    visit(Setting("training", concat("with ", setting_name("paper-task"),
-                                     ": the cohort whose shares say what is common (COHORT itself)")),
+    refits.declare(visit);
+    visit(Setting("training", concat("with ", setting_name("refits"), " or ", setting_name("paper-task"),
+                                     ": the cohort the model was trained on (COHORT itself); its shares say what is "
+                                     "common")),
           training);
     min_cell.declare(visit);
   }
@@ -181,8 +185,10 @@ class TotalAnswer : public Answer {
     return all;
   }
   std::vector<std::string> notes() const override {
-    std::vector<std::string> lines = {
-        "low .. high holds the number of takers 19 times of 20, were the model true: students choose for themselves"};
+    std::vector<std::string> lines = {concat(
+        "low .. high holds the number of takers 19 times of 20: students choose for themselves",
+        refits == 0 ? ", and the model is taken as it is"
+                    : concat(", and the model differs over ", refits, " refits to students drawn with replacement"))};
     if (withheld > 0)
       lines.push_back(concat(counted(withheld, "course and period", "courses and periods"),
                              " with fewer expected takers than ", setting_name("min-cell"), " are left out"));
@@ -192,7 +198,7 @@ class TotalAnswer : public Answer {
   const Schema& schema;
   std::int64_t students;
   std::vector<Row> rows;
-  std::int64_t withheld = 0;
+  std::int64_t withheld = 0, refits = 0;
 };
 
 std::vector<Id> asked_periods(const Schema& schema, const InferSettings& settings, const EvidenceBatch& evidence) {
@@ -245,6 +251,20 @@ void find_leaving(const Model& model, const EvidenceBatch& evidence, const std::
   std::ranges::sort(answer.leaving);
 }
 
+Cohort training_students(const QueryInput& input, const std::filesystem::path& file) {
+  return file.empty() ? *input.cohort
+                      : align_to(Cohort::load(file), input.model().schema(), UnseenCourses::ignore).cohort;
+}
+
+std::vector<std::unique_ptr<Model>> refits_for(const QueryInput& input, const InferSettings& settings) {
+  if (settings.refits.count == 0) return {};
+  if (input.cohort == nullptr && settings.training.empty())
+    throw OptionError(concat(setting_name("refits"), " needs the students the model was trained on: a COHORT or ",
+                             setting_name("training")));
+  return refit_models(input.stored, training_students(input, settings.training), settings.refits.count,
+                      RandomStream(input.seed).child("refits"), input.compute, input.progress);
+}
+
 std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   auto settings = input.read<InferSettings>();
   const Model& model = input.model();
@@ -253,10 +273,8 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   if (settings.paper_task) {
     if (input.cohort == nullptr) throw OptionError(concat(setting_name("paper-task"), " needs a COHORT"));
     if (schema.period_count() < 3) throw OptionError(concat(setting_name("paper-task"), " needs three periods"));
-    const Cohort training = settings.training.empty()
-                                ? *input.cohort
-                                : align_to(Cohort::load(settings.training), schema, UnseenCourses::ignore).cohort;
-    task = infer_period(model, training, *input.cohort, {}, input.compute, settings.method);
+    task = infer_period(model, training_students(input, settings.training), *input.cohort, {}, input.compute,
+                        settings.method);
     settings.known.known_periods = {schema.period(0), schema.period(schema.period_count() - 1)};
     settings.period = {schema.period(1)};
   }
@@ -271,18 +289,33 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   auto answer = std::make_unique<InferAnswer>(model, evidence);
   answer->task = task;
   if (task && for_people) return answer;  // its figures are all that is told
+  const std::vector<std::unique_ptr<Model>> refits = refits_for(input, settings);
   Vector expected = Vector::Zero(static_cast<Index>(asked.size())), variance = expected;
+  RowMatrix refitted = RowMatrix::Zero(std::ssize(refits), std::ssize(asked));  // expected takers
   const std::int64_t wanted =
       for_people ? std::min(evidence.student_count(), shown_students) : evidence.student_count();
   for (std::int64_t first = 0; first < wanted; first += students_a_block) {
     const std::int64_t last = std::min(wanted, first + students_a_block);
     if (input.progress) input.progress({"infer", static_cast<double>(first) / static_cast<double>(wanted)});
     const Estimates found = model.marginals(evidence.slice(first, last), asked, input.compute, settings.method);
-    answer->sampled = !found.is_exact();
+    answer->sampled = !found.is_exact() || !refits.empty();
+    RefitSpread spread;
+    for (std::size_t b = 0; b < refits.size(); ++b) {
+      const RowMatrix again =
+          refits[b]->marginals(evidence.slice(first, last), asked, input.compute, settings.method).value;
+      if (settings.total)
+        refitted.row(static_cast<Index>(b)) += again.colwise().sum();
+      else
+        spread.add(again);
+    }
+    RowMatrix error = found.standard_error;
+    if (!refits.empty() && !settings.total)
+      error = found.is_exact() ? RowMatrix(spread.variance().cwiseSqrt())
+                               : RowMatrix((spread.variance() + error.cwiseAbs2()).cwiseSqrt());
     if (settings.total) {
       expected += found.value.colwise().sum().transpose();
       variance += (found.value.array() * (1 - found.value.array())).matrix().colwise().sum().transpose();
-      if (answer->sampled) variance += found.standard_error.colwise().squaredNorm().transpose();
+      if (!found.is_exact()) variance += found.standard_error.colwise().squaredNorm().transpose();
       continue;
     }
     for (std::int64_t s = first; s < last; ++s) {
@@ -293,8 +326,7 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
           const auto column = static_cast<Index>(at);
           const double p = found.value(s - first, column);
           if (p >= settings.min_probability)
-            rows.push_back(
-                {s, schema.bit(period, c), p, answer->sampled ? found.standard_error(s - first, column) : 0.0});
+            rows.push_back({s, schema.bit(period, c), p, answer->sampled ? error(s - first, column) : 0.0});
         }
         std::ranges::stable_sort(rows, std::ranges::greater(), &Inferred::probability);
         rows.resize(std::min(rows.size(), static_cast<std::size_t>(top)));
@@ -304,6 +336,11 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   }
   if (settings.total) {
     auto totals = std::make_unique<TotalAnswer>(schema, evidence.student_count());
+    totals->refits = std::ssize(refits);
+    RefitSpread spread;
+    for (Index b = 0; b < refitted.rows(); ++b)
+      spread.add(refitted.row(b));
+    if (!refits.empty()) variance += spread.variance().row(0).transpose();
     for (std::size_t i = 0; i < asked.size(); ++i) {
       const auto column = static_cast<Index>(i);
       const double reach = 1.96 * std::sqrt(variance[column]);

@@ -38,7 +38,7 @@ std::vector<Id> parse_periods(const Schema& schema, const std::vector<std::strin
   for (const std::string& name : names)
     periods.push_back(schema.require_period(name));
   std::ranges::sort(periods);
-  periods.erase(std::ranges::unique(periods).begin(), periods.end());
+  periods.erase(std::unique(periods.begin(), periods.end()), periods.end());
   return periods;
 }
 

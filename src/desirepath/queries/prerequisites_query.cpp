@@ -1,0 +1,306 @@
+// The question: courses that open others, as table, words, graph and curriculum.
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+#include "desirepath/queries/curriculum_text.h"
+#include "desirepath/queries/known.h"
+#include "desirepath/queries/min_cell.h"
+#include "desirepath/queries/prerequisites.h"
+#include "desirepath/queries/refits.h"
+
+namespace desirepath::inline queries {
+
+namespace {
+
+struct PrerequisiteSettings {
+  std::vector<std::string> course;
+  PrerequisiteOptions options;
+  bool curriculum = false;
+  double least_score = 0.02, least_direct = 0.1;
+  Id drawn = 2000;
+  std::int64_t most_students = 20000;
+  RefitSettings refits;
+  MinCell min_cell;
+
+  void declare(SettingVisitor& visit) {
+    visit(Setting("course", "only the prerequisites of this course, in words; may be given again").undivided(), course);
+    visit(
+        Setting("curriculum", "print the courses with declared and found prerequisites as a Curricular Analytics file"),
+        curriculum);
+    visit(Setting("students", "students drawn for each possible prerequisite").at_least(10).taking("N"),
+          options.students);
+    visit(Setting("compared",
+                  "students whose courses are compared with what the model expects, drawn where there are more")
+              .at_least(10)
+              .taking("N"),
+          most_students);
+    visit(Setting("least-direct", "from this tacit score on a pair counts as found").at_least(0), least_direct);
+    visit(Setting("least-score",
+                  "from this score on, and with an interval above 0, a declared pair counts as followed; without a "
+                  "COHORT any pair as found")
+              .at_least(0),
+          least_score);
+    visit(Setting("drawn", "without a COHORT: students drawn from the model").at_least(100).taking("N"), drawn);
+    refits.declare(visit);
+    min_cell.declare(visit);
+  }
+};
+
+class PrerequisitesAnswer : public Answer {
+ public:
+  nlohmann::ordered_json to_json() const override {
+    nlohmann::ordered_json json;
+    json["model"] = model;
+    json["students"] = students;
+    json["from"] = source;
+    json["pairs"] = pair_table(true).to_json();
+    json["nodes"] = nlohmann::ordered_json::array();
+    for (const Course& course : schema.courses())
+      json["nodes"].push_back({{"course", course.name}, {"label", course.label}, {"subject", course.subject}});
+    json["links"] = nlohmann::ordered_json::array();
+    for (const PrerequisitePair& pair : pairs) {
+      if (is_found(pair))
+        json["links"].push_back({{"from", name(pair.prerequisite)},
+                                 {"to", name(pair.course)},
+                                 {"score", from_cohort ? pair.tacit_score() : pair.score()},
+                                 {"status", status(pair)}});
+    }
+    return json;
+  }
+  Table table() const override { return pair_table(false); }
+
+  void print(std::ostream& out) const override {
+    constexpr std::size_t shown = 25;
+    if (as_curriculum) {
+      out << curriculum().text;
+      return;
+    }
+    if (!courses.empty()) {
+      for (const Id course : courses)
+        print_course(out, course);
+      return;
+    }
+    Table rows({{"before"}, {"course"}, {"odds x", 1}, {"at least", 1}, {"raises", 3}, {"had it", 2}, {"status"}});
+    for (std::size_t i = 0; i < std::min(shown, pairs.size()); ++i) {
+      const PrerequisitePair& pair = pairs[i];
+      const auto odds = [&](double errors) {
+        return from_cohort ? Cell(std::exp(pair.direct - errors * pair.direct_error)) : Cell();
+      };
+      rows.add_row({full_name(schema.course(pair.prerequisite)), full_name(schema.course(pair.course)), odds(0),
+                    odds(1.96), pair.effect, pair.coverage, status(pair)});
+    }
+    rows.print_text(out);
+    const auto found = std::ranges::count_if(pairs, [&](const PrerequisitePair& pair) { return is_found(pair); });
+    out << with_separators(found) << " pairs found of " << with_separators(std::ssize(pairs))
+        << "; odds x: how many times likelier the later one is next, by odds, among students whom the model expects to "
+           "take it alike; raises: by how much the course before raises the model's expected enrollments in the later "
+           "one; had it: share of the later one's takers who had it\n";
+  }
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> lines = {
+        concat(source, "; ", students_each,
+               " drawn for each course at most; intervals by resampling those students "
+               "under the fixed model"),
+        from_cohort ? concat("ranked by what ", with_separators(direct_students),
+                             " students did beyond the model's expectation from their earlier periods: the certain "
+                             "part of the log-odds times the share who had it")
+                    : "ranked by score: by how much it raises the other, times the share who had it",
+        concat("pairs with fewer than ", min_cell, " students who took one before the other score 0")};
+    if (const std::int64_t left_out = as_curriculum ? curriculum().left_out : 0; left_out > 0)
+      lines.push_back(counted(left_out, "link that would close a circle is", "links that would close circles are") +
+                      " left out");
+    return lines;
+  }
+
+  const Schema& schema;
+  std::string model, source;
+  std::int64_t students = 0, students_each = 0, direct_students = 0, refits = 0, min_cell = 10;
+  double least_score = 0, least_direct = 0;
+  bool from_cohort = true, as_curriculum = false;
+  std::vector<Id> courses;  // asked for
+  std::vector<PrerequisitePair> pairs;
+  std::vector<std::vector<char>> declared;
+  explicit PrerequisitesAnswer(const Schema& its_schema) : schema(its_schema) {}
+
+ private:
+  const std::string& name(Id course) const { return schema.course(course).name; }
+  bool raises(const PrerequisitePair& pair) const { return pair.score() >= least_score && pair.low() > 0; }
+  bool is_found(const PrerequisitePair& pair) const {
+    return from_cohort ? pair.tacit_score() >= least_direct && pair.tacit_score() > 0 : raises(pair);
+  }
+  Curriculum curriculum() const {
+    std::vector<std::pair<Id, Id>> links;
+    for (const bool wants_declared : {true, false}) {
+      for (const PrerequisitePair& pair : pairs) {
+        const std::string said = status(pair);
+        const bool is_declared = said == "both" || said == "declared, not followed";
+        if (is_declared == wants_declared && (is_declared || said == "tacit"))
+          links.emplace_back(pair.prerequisite, pair.course);
+      }
+    }
+    return curriculum_of(schema, links, "declared and tacit prerequisites");
+  }
+  std::string status(const PrerequisitePair& pair) const {
+    const char said = declared[static_cast<std::size_t>(pair.course)][static_cast<std::size_t>(pair.prerequisite)];
+    const bool found = is_found(pair);
+    if (said == 1) return found || raises(pair) ? "both" : "declared, not followed";
+    if (said == 2) return "implied";
+    return found ? "tacit" : "";
+  }
+  Table pair_table(bool found_only) const {
+    Table rows({{"prerequisite"},
+                {"course"},
+                {"score"},
+                {"low"},
+                {"high"},
+                {"effect"},
+                {"effect_error"},
+                {"coverage"},
+                {"asymmetry"},
+                {"students"},
+                {"direct"},
+                {"direct_error"},
+                {"tacit_score"},
+                {"status"}});
+    for (const PrerequisitePair& pair : pairs) {
+      if (found_only && !is_found(pair) && status(pair).empty()) continue;
+      rows.add_row({name(pair.prerequisite), name(pair.course), pair.score(), pair.low(), pair.high(), pair.effect,
+                    pair.effect_error, pair.coverage, pair.asymmetry ? Cell(*pair.asymmetry) : Cell(),
+                    pair.before > 0 ? Cell(pair.before) : Cell(), from_cohort ? Cell(pair.direct) : Cell(),
+                    from_cohort ? Cell(pair.direct_error) : Cell(), from_cohort ? Cell(pair.tacit_score()) : Cell(),
+                    status(pair)});
+    }
+    return rows;
+  }
+  void print_course(std::ostream& out, Id course) const {
+    constexpr std::size_t most = 8;
+    out << full_name(schema.course(course)) << '\n';
+    std::size_t shown = 0;
+    for (const PrerequisitePair& pair : pairs) {
+      if (pair.course != course || (!is_found(pair) && status(pair).empty())) continue;
+      if (shown++ == most) break;
+      out << "  " << full_name(schema.course(pair.prerequisite)) << ": ";
+      if (pair.before > 0)
+        out << fixed(100 * pair.coverage, 0) << " % of the " << with_separators(pair.takers)
+            << " who took it had this before";
+      else
+        out << "nearly nobody had this before";
+      out << "; having it changes the chance to take it later by " << fixed(100 * pair.effect, 1) << " +- "
+          << fixed(196 * pair.effect_error, 1) << " points";
+      if (is_found(pair) && from_cohort)
+        out << ", and its odds are " << fixed(std::exp(pair.direct), 1)
+            << " times those of students with like records who lack it";
+      out << " (" << (status(pair).empty() ? "weak" : status(pair)) << ")\n";
+    }
+    if (shown == 0) out << "  nothing stands out as a prerequisite\n";
+  }
+};
+
+/// Drawn students as a cohort: what the model believes in place of what was seen.
+Cohort drawn_cohort(const Model& model, std::int64_t count, const RandomStream& stream, const Compute& compute) {
+  const Schema& schema = model.schema();
+  const EvidenceBatch drawn = model.complete(nothing_known(schema, count), stream, compute);
+  CohortParts parts{schema, drawn.students(), {}, {}, {}, {}};
+  BinaryMatrixBuilder enrollments(schema.bit_count());
+  for (std::int64_t s = 0; s < count; ++s) {
+    for (Id t = 0; t < schema.period_count(); ++t) {
+      parts.presence.push_back(drawn.presence(s, t));
+      for (const Id bit : drawn.taken(s, t))
+        enrollments.add(bit);
+      enrollments.finish_row();
+    }
+  }
+  parts.enrollments = std::move(enrollments).build();
+  return Cohort(std::move(parts));
+}
+
+RowMatrix effects_of(const std::vector<PrerequisitePair>& pairs, const Schema& schema) {
+  RowMatrix effects = RowMatrix::Zero(schema.course_count(), schema.course_count());
+  for (const PrerequisitePair& pair : pairs)
+    effects(pair.prerequisite, pair.course) = pair.effect;
+  return effects;
+}
+
+std::vector<std::unique_ptr<Model>> refits_for(const QueryInput& input, const PrerequisiteSettings& settings,
+                                               const RandomStream& stream) {
+  if (settings.refits.count == 0) return {};
+  if (input.cohort == nullptr)
+    throw OptionError(concat(setting_name("refits"), " needs the students the model was trained on: a COHORT"));
+  return refit_models(input.stored, *input.cohort, settings.refits.count, stream.child("refits"), input.compute,
+                      input.progress);
+}
+
+std::unique_ptr<Answer> answer_prerequisites(const QueryInput& input) {
+  auto settings = input.read<PrerequisiteSettings>();
+  const Model& model = input.model();
+  if (model.schema().period_count() < 2)
+    throw OptionError("prerequisites: the model has one period, so nothing comes before anything");
+  settings.options.min_cell = settings.min_cell.count;
+  for (const std::string& course : settings.course)
+    settings.options.of.push_back(model.schema().require_course(course));
+  const RandomStream stream = RandomStream(input.seed).child("prerequisites");
+  const Cohort cohort = input.cohort != nullptr
+                            ? *input.cohort
+                            : drawn_cohort(model, settings.drawn, stream.child("drawn"), input.compute);
+  settings.min_cell.require(cohort.student_count());
+  auto answer = std::make_unique<PrerequisitesAnswer>(model.schema());
+  answer->model = model.name();
+  answer->students = cohort.student_count();
+  answer->students_each = settings.options.students;
+  answer->min_cell = settings.min_cell.count;
+  answer->least_score = settings.least_score;
+  answer->least_direct = settings.least_direct;
+  answer->as_curriculum = settings.curriculum;
+  answer->from_cohort = input.cohort != nullptr;
+  answer->courses = settings.options.of;
+  answer->source =
+      input.cohort != nullptr
+          ? concat("over ", counted(cohort.student_count(), "student", "students"), " of the cohort")
+          : concat("over ", counted(cohort.student_count(), "student", "students"), " drawn from the model");
+  answer->declared = declared_prerequisites(input.cohort != nullptr ? input.cohort->schema() : model.schema());
+  answer->pairs = find_prerequisites(model, cohort, settings.options, stream, input.compute, input.progress);
+  const std::vector<std::unique_ptr<Model>> refits = refits_for(input, settings, stream);
+  answer->refits = std::ssize(refits);
+  RefitSpread effect_spread, direct_spread;
+  for (const auto& refit : refits)
+    effect_spread.add(
+        effects_of(find_prerequisites(*refit, cohort, settings.options, stream, input.compute), model.schema()));
+  if (!refits.empty()) {
+    const RowMatrix variance = effect_spread.variance();
+    for (PrerequisitePair& pair : answer->pairs)
+      pair.effect_error = std::sqrt(pair.effect_error * pair.effect_error + variance(pair.prerequisite, pair.course));
+  }
+  if (input.cohort == nullptr) return answer;  // drawn students do just what the model expects
+  const auto direct = [&](const Model& asked) {
+    return direct_effects(asked, cohort, settings.most_students, stream.child("direct"), input.compute, input.progress);
+  };
+  DirectEffects effects = direct(model);
+  for (const auto& refit : refits)
+    direct_spread.add(direct(*refit).log_odds);
+  if (!refits.empty()) effects.error = (effects.error.cwiseAbs2() + direct_spread.variance()).cwiseSqrt();
+  answer->direct_students = effects.students;
+  add_direct_effects(answer->pairs, effects);
+  return answer;
+}
+
+}  // namespace
+
+Query prerequisites_query() {
+  return {"prerequisites",
+          "courses that open others, declared or not",
+          {"desirepath prerequisites answers.desirepath all.cohort",
+           "desirepath prerequisites answers.desirepath all.cohort --course \"CS 201\"",
+           "desirepath prerequisites answers.desirepath all.cohort --curriculum > curriculum.csv"},
+          CohortUse::optional,
+          "the students to look at; without it, students drawn from the model",
+          declaration_of<PrerequisiteSettings>(),
+          answer_prerequisites};
+}
+
+}  // namespace desirepath::inline queries

@@ -1,0 +1,67 @@
+#include "desirepath/queries/refits.h"
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+#include "desirepath/models/training.h"
+
+namespace desirepath::inline queries {
+
+namespace {
+
+constexpr std::int64_t most_iterations = 50;  // a model that stands near its end is there sooner
+
+void limit(FitOptions& options, const std::string& name, std::int64_t most) {
+  for (const Setting& setting : options.known()) {
+    if (setting.name != name) continue;
+    const auto given = options.values().find(name);
+    const auto* number = given == options.values().end() ? nullptr : std::get_if<std::int64_t>(&given->second);
+    if (number == nullptr || *number > most) options.set(name, most);
+  }
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Model>> refit_models(const StoredModel& stored, const Cohort& students, Id count,
+                                                 const RandomStream& stream, const Compute& compute,
+                                                 const ProgressSink& progress) {
+  if (count == 1) throw OptionError(concat(setting_name("refits"), " 1: a spread needs two or more"));
+  const auto recorded = nlohmann::ordered_json::parse(stored.training, nullptr, false);
+  if (!recorded.is_object() || !recorded.contains("options"))
+    throw ArchiveError("the model file does not say how the model was trained");
+  FitOptions options = FitOptions::from_record(recorded["options"]);
+  limit(options, "restarts", 1);
+  limit(options, "iterations", most_iterations);
+  std::vector<std::unique_ptr<Model>> models;
+  for (Id b = 0; b < count; ++b) {
+    RandomStream draw = stream.child(static_cast<std::uint64_t>(b));
+    std::vector<std::int64_t> chosen(static_cast<std::size_t>(students.student_count()));
+    for (std::int64_t& student : chosen)
+      student = static_cast<std::int64_t>(draw.below(chosen.size()));
+    const Cohort drawn = students.select(chosen);
+    TrainingContext context{compute};
+    context.warm = stored.model.get();
+    if (progress) {
+      context.progress = [&](const ProgressEvent& event) {
+        progress({concat("refit ", b + 1, "/", count), event.fraction});
+      };
+    }
+    models.push_back(fit_model(drawn, options, context).model);
+  }
+  return models;
+}
+
+void RefitSpread::add(const RowMatrix& answer) {
+  if (count_ == 0) mean_ = squares_ = RowMatrix::Zero(answer.rows(), answer.cols());
+  const RowMatrix difference = answer - mean_;
+  mean_ += difference / static_cast<double>(++count_);
+  squares_.array() += difference.array() * (answer - mean_).array();
+}
+
+RowMatrix RefitSpread::variance() const {
+  return squares_ / std::max<double>(1, static_cast<double>(count_ - 1));
+}
+
+}  // namespace desirepath::inline queries
