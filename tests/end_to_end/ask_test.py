@@ -78,6 +78,12 @@ class Ask(ProgramTest):
         task = done["paper_task"]
         self.assertGreater(task["accuracy"], task["most_frequent"] - 0.1)
         self.assertEqual({row["period"] for row in done["courses"]}, {"2"})
+        # The table of what came true, from the very answers listed, of students whose second period is known.
+        self.assertLessEqual(sum(row["answers"] for row in task["calibration"]), 10 * task["students"])
+        self.assertTrue(all(row["answers"] >= 10 for row in task["calibration"]))
+        tenths = [int(10 * row["predicted"]) for row in task["calibration"]]
+        self.assertEqual(tenths, sorted(set(tenths)))
+        self.assertIn("how often courses were taken", self.run_program("infer", "m.desirepath", "t.csv", "--paper-task").out)
 
     def test_percentiles_compare_students_present_alike(self):
         table = self.run_program("score", "m.desirepath", "t.csv", "--csv")

@@ -79,7 +79,8 @@ class InferAnswer : public Answer {
                             {"most_frequent", task->most_frequent},
                             {"cross_entropy", task->cross_entropy},
                             {"marginal_entropy", task->marginal_entropy},
-                            {"least_probability", task->least_probability}};
+                            {"least_probability", task->least_probability},
+                            {"calibration", calibration().to_json()}};
     }
     json["courses"] = table().to_json();
     if (!leaving.empty()) {
@@ -113,7 +114,9 @@ class InferAnswer : public Answer {
           << " present in all three: the 5 most common courses answered right " << fixed(100 * task->accuracy, 1)
           << " % of the time (always the more frequent answer: " << fixed(100 * task->most_frequent, 1)
           << " %), cross-entropy over all courses " << fixed(task->cross_entropy, 3)
-          << " nats a student (shares alone: " << fixed(task->marginal_entropy, 3) << ")\n";
+          << " nats a student (shares alone: " << fixed(task->marginal_entropy, 3) << ")\n\n"
+          << "how often courses were taken, by the probability they were given:\n";
+      calibration().print_text(out);
       return;
     }
     const std::int64_t wanted = std::min(students.student_count(), shown_students);
@@ -147,8 +150,16 @@ class InferAnswer : public Answer {
   Vector base;  // of each bit, before anything is known
   std::vector<std::tuple<std::int64_t, Id, double>> leaving;
   std::optional<InferenceScore> task;
+  std::int64_t min_cell = 10;
 
  private:
+  Table calibration() const {
+    Table bins({{"predicted", 3}, {"observed", 3}, {"answers"}});
+    for (const CalibrationBin& bin : task->bins) {
+      if (bin.answers >= min_cell) bins.add_row({bin.predicted, bin.observed, bin.answers});
+    }
+    return bins;
+  }
   const std::string& name(std::int64_t student) const { return students.students()[static_cast<std::size_t>(student)]; }
   const Course& course(Id bit) const { return schema.course(schema.course_of(bit)); }
   Cell error_cell(const Inferred& row) const { return sampled ? Cell(row.standard_error) : Cell(); }
@@ -288,6 +299,7 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
 
   auto answer = std::make_unique<InferAnswer>(model, evidence);
   answer->task = task;
+  answer->min_cell = settings.min_cell.count;
   if (task && for_people) return answer;  // its figures are all that is told
   const std::vector<std::unique_ptr<Model>> refits = refits_for(input, settings);
   Vector expected = Vector::Zero(static_cast<Index>(asked.size())), variance = expected;

@@ -45,6 +45,8 @@ InferenceScore infer_period(const Model& model, const Cohort& training, const Co
   const auto loss = [&](double p, bool taken) {
     return -std::log(std::clamp(taken ? p : 1 - p, score.least_probability, 1.0));
   };
+  constexpr int bins = 10;
+  score.bins.resize(bins);
   for (std::int64_t s = 0; s < score.students; ++s) {
     std::vector<bool> taken(static_cast<std::size_t>(courses), false);
     for (const Id bit : asked_of.bits(s, task.period))
@@ -58,9 +60,18 @@ InferenceScore infer_period(const Model& model, const Cohort& training, const Co
     for (Id course = 0; course < courses; ++course) {
       own += loss(found(s, course), taken[static_cast<std::size_t>(course)]);
       score.marginal_entropy += loss(share[course], taken[static_cast<std::size_t>(course)]);
+      CalibrationBin& bin =
+          score.bins[static_cast<std::size_t>(std::clamp(static_cast<int>(bins * found(s, course)), 0, bins - 1))];
+      bin.predicted += found(s, course);
+      bin.observed += taken[static_cast<std::size_t>(course)] ? 1 : 0;
+      ++bin.answers;
     }
     score.student_entropy.push_back(own);
     score.cross_entropy += own;
+  }
+  for (CalibrationBin& bin : score.bins) {
+    bin.predicted /= std::max(1.0, static_cast<double>(bin.answers));
+    bin.observed /= std::max(1.0, static_cast<double>(bin.answers));
   }
   const auto count = static_cast<double>(score.students);
   score.accuracy /= count * static_cast<double>(common.size());

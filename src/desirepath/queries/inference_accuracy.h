@@ -13,6 +13,13 @@ struct InferenceTask {
   std::size_t courses = 5;  // most common in that period among the training students
 };
 
+/// Answers of about the same probability, and how often they came true.
+struct CalibrationBin {
+  double predicted = 0;  // mean
+  double observed = 0;   // share
+  std::int64_t answers = 0;
+};
+
 struct InferenceScore {
   double accuracy = 0;          // share of (student, common course) answered right at 1/2
   double most_frequent = 0;     // the same by always giving the more frequent answer of training
@@ -23,6 +30,7 @@ struct InferenceScore {
   double least_probability = 0;
   std::int64_t students = 0;            // present in all the periods of the task
   std::vector<double> student_entropy;  // cross-entropy of each
+  std::vector<CalibrationBin> bins;     // ten of equal width, over all courses of the period
 };
 
 /// `training` says what is common; `students` are asked about.
