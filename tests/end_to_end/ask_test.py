@@ -111,6 +111,29 @@ class Ask(ProgramTest):
         self.assertEqual(scores, sorted(scores, reverse=True))
         self.assertEqual({row["direct"] for row in drawn}, {""})  # drawn students do what the model expects
 
+    def test_a_plan(self):
+        student = self.run_program("score", "m.desirepath", "t.csv", "--csv").rows[0]["student"]
+        plan = ("plan", "m.desirepath", "t.csv", "--student", student, "--known-periods", "1")
+        done = self.run_program(*plan, "--goal", "C03@3", "--json", "--min-probability", 0).json
+        self.assertEqual(done["period"], "2")
+        self.assertEqual(len(done["courses"]), 10)
+        for row in done["courses"]:  # the law of total probability
+            whole = row["probability"] * row["goal_with"] + (1 - row["probability"]) * row["goal_without"]
+            self.assertTrue(close(whole, done["probability"], 1e-6))
+        self.assertTrue(close(sum(way["share"] for way in done["ways"]), 1))
+        self.assertTrue(all(("3", "C03") in {(c["period"], c["course"]) for c in way["courses"]} for way in done["ways"]))
+        self.assertIn("way 1", self.run_program(*plan, "--goal", "C03", "--goal", "C05@3").out)
+        for arguments, code, says in (
+                (("--took", "C01@1", "--goal", "C01"), 3, "reached already"),
+                (("--not", "C01@2", "--goal", "C01@2"), 3, "known not to be taken"),
+                (("--goal", "C01", "--goal", "C02"), 2, "one course without a period"),
+                ((), 2, "say what to reach"),
+                (("--goal", "C99"), 3, "C99"),
+                (("--goal", "C01@9"), 3, "9"),
+                (("--known-periods", "1,2,3", "--goal", "C01@3", "--took", "C01@1"), 3, "known not to be taken")):
+            self.assertIn(says, self.run_program("plan", "m.desirepath", *arguments, code=code).err)
+        self.assertIn("one student", self.run_program("plan", "m.desirepath", "t.csv", "--goal", "C01@3", code=2).err)
+
     def test_refits_widen_the_intervals(self):
         ask = ("infer", "m.desirepath", "t.csv", "--known-periods", "1", "--period", "2")
         width = lambda rows: [float(row["high"]) - float(row["low"]) for row in rows]

@@ -8,6 +8,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/queries/curriculum_text.h"
 #include "desirepath/queries/known.h"
+#include "desirepath/queries/plan.h"
 #include "desirepath/queries/prerequisites.h"
 #include "desirepath/queries/typical_groups.h"
 
@@ -240,6 +241,52 @@ TEST_P(Questions, PrerequisitesAreDifferencesOfProbabilities) {
       EXPECT_NEAR(effects.log_odds(p, c), score / information, 1e-8) << p << " " << c;
       EXPECT_NEAR(effects.error(p, c), std::sqrt(spread) / information, 1e-8) << p << " " << c;
     }
+  }
+}
+
+TEST_P(Questions, PlansEqualEnumeration) {
+  // Known: a course of the first period, and one not taken. The goals: a bit of the last period, and a course any time.
+  EvidenceBuilder builder(3, 3);
+  builder.begin_student("s");
+  PeriodEvidence first;
+  first.set(0, true);
+  first.set(1, false);
+  builder.add(first);
+  builder.add({});
+  builder.add({});
+  const EvidenceBatch known = std::move(builder).build();
+  const auto taken = [](const World& world, Id bit) { return bool(world.taken[static_cast<std::size_t>(bit)]); };
+  for (const bool any : {false, true}) {
+    PlanTask task{known, {}, 1, Conditioning::exact};
+    task.goal.all = {8};
+    if (any) task.goal.any = {4, 7};
+    const auto reached = [&](const World& world) {
+      return taken(world, 8) && (!any || taken(world, 4) || taken(world, 7));
+    };
+    const Plan plan = make_plan(*stored_.model, task, compute_);
+    EXPECT_NEAR(plan.chance, truth(known, 0, reached), 1e-9);
+    EXPECT_EQ(plan.steps.size(), 3U);
+    for (const PlanStep& step : plan.steps) {
+      const Id bit = 3 + step.course;
+      const double own = truth(known, 0, [&](const World& world) { return taken(world, bit); });
+      const double both = truth(known, 0, [&](const World& world) { return taken(world, bit) && reached(world); });
+      EXPECT_NEAR(step.chance, own, 1e-9);
+      EXPECT_NEAR(step.with, both / own, 1e-8);
+      EXPECT_NEAR(step.without, (plan.chance - both) / (1 - own), 1e-8);
+    }
+    for (std::size_t i = 1; i < plan.steps.size(); ++i)
+      EXPECT_GE(plan.steps[i - 1].raises(), plan.steps[i].raises());
+  }
+  // One way is all pathways: its shares are the chances given known and goal, within four standard errors.
+  PlanTask task{known, {{8}, {}}, 1, Conditioning::exact};
+  const auto ways = find_ways(*stored_.model, task, 4000, 1, RandomStream(3), compute_);
+  ASSERT_EQ(ways.size(), 1U);
+  EXPECT_EQ(ways[0].share, 1);
+  for (const PlanWay::Entry& entry : ways[0].courses) {
+    const double goal = truth(known, 0, [&](const World& world) { return taken(world, 8); });
+    const double p =
+        truth(known, 0, [&](const World& world) { return taken(world, 8) && taken(world, entry.bit); }) / goal;
+    EXPECT_NEAR(entry.share, p, 4 * std::sqrt(p * (1 - p) / 4000) + 1e-9);
   }
 }
 

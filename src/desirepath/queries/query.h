@@ -53,6 +53,7 @@ Query infer_query();
 Query sample_query();
 Query score_query();
 Query prerequisites_query();
+Query plan_query();
 Query states_query();
 
 /// The queries there are: one plain list.

@@ -1,0 +1,53 @@
+// Which courses next, on the way to a goal; and the ways there are.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "desirepath/queries/query.h"
+
+namespace desirepath::inline queries {
+
+/// All of the bits, and one of the others where there are any (a course in any of its open periods).
+struct PlanGoal {
+  std::vector<Id> all, any;
+};
+
+/// A course of the next period: the chance of the goal for who takes it and who does not.
+struct PlanStep {
+  Id course = 0;
+  double chance = 0;  // to take it, given what is known
+  double with = 0, without = 0;
+
+  double raises() const { return with - without; }
+};
+
+/// Drawn pathways that are alike.
+struct PlanWay {
+  struct Entry {
+    Id bit;
+    double share;  // of the pathways of this way
+  };
+  double share = 0;            // of all drawn
+  std::vector<Entry> courses;  // in most of its pathways; by period, then share
+};
+
+struct Plan {
+  double chance = 0;            // of the goal, given what is known
+  std::vector<PlanStep> steps;  // what raises it most first
+};
+
+struct PlanTask {
+  const EvidenceBatch& known;  // of one student
+  PlanGoal goal;
+  Id period = 0;  // the next one
+  Conditioning conditioning = Conditioning::linear;
+};
+
+Plan make_plan(const Model& model, const PlanTask& task, const Compute& compute);
+
+/// `draws` completions of what is known and the goal, in at most `ways` groups; the largest first.
+std::vector<PlanWay> find_ways(const Model& model, const PlanTask& task, std::int64_t draws, std::size_t ways,
+                               const RandomStream& stream, const Compute& compute);
+
+}  // namespace desirepath::inline queries
