@@ -111,6 +111,32 @@ class Ask(ProgramTest):
         self.assertEqual(scores, sorted(scores, reverse=True))
         self.assertEqual({row["direct"] for row in drawn}, {""})  # drawn students do what the model expects
 
+    def test_delays_of_a_group_and_a_conflict_of_schedules(self):
+        draw = random.Random(5)
+        lines = ["student,period,course,home"]
+        for s in range(600):
+            home = "far" if s % 3 == 0 else "near"
+            late = home == "far" and draw.random() < 0.8
+            took = {("LATE", 2 if late else 1)} | {(f"X{c}", 1 + draw.randrange(3)) for c in range(6) if draw.random() < 0.6}
+            when = draw.sample([1, 2, 3], 2)  # never together
+            took |= {("LEFT", when[0]), ("RIGHT", when[1])} | {("FREE", 1 + draw.randrange(3))}
+            took |= {("ALL", period) for period in (1, 2, 3)}
+            lines += [f"s{s},{period},{course},{home}" for course, period in sorted(took)]
+        self.write("late.csv", "\n".join(lines) + "\n")
+        self.fit("--model", "nb", "--states", 2, cohort="late.csv", out="late.desirepath")
+        ask = ("delays", "late.desirepath", "late.csv", "--by", "home")
+        done = self.run_program(*ask, "--json").json
+        first = done["delays"][0]
+        self.assertEqual((first["course"], first["group"]), ("LATE", "far"))
+        self.assertAlmostEqual(first["effect"], 0.8, delta=0.15)
+        self.assertLess(first["low"], first["effect"])
+        self.assertEqual([(row["course"], row["other"], row["together"]) for row in done["apart"]], [("LEFT", "RIGHT", 0)])
+        self.assertIn("a conflict of schedules", self.run_program(*ask).out)
+        self.assertIn("on the way to FREE", self.run_program(*ask, "--goal", "FREE").out)
+        for arguments, code, says in ((("--by", "hom"), 2, "home"), (("--by", "entry"), 2, "entry"), (("--goal", "FRE"), 3, "FREE"),
+                                      (("--min-cell", 2), 2, "min-cell"), (("--min-cell", 601), 5, "fewer than")):
+            self.assertIn(says, self.run_program("delays", "late.desirepath", "late.csv", *arguments, code=code).err)
+
     def test_a_plan(self):
         student = self.run_program("score", "m.desirepath", "t.csv", "--csv").rows[0]["student"]
         plan = ("plan", "m.desirepath", "t.csv", "--student", student, "--known-periods", "1")

@@ -7,6 +7,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/queries/curriculum_text.h"
+#include "desirepath/queries/delays.h"
 #include "desirepath/queries/known.h"
 #include "desirepath/queries/plan.h"
 #include "desirepath/queries/prerequisites.h"
@@ -290,6 +291,53 @@ TEST_P(Questions, PlansEqualEnumeration) {
   }
 }
 
+TEST_P(Questions, TimingsAreJudgedByTheOtherCourses) {
+  // Three courses in five parts: each is judged alone, by all others.
+  CohortParts parts{schema(), {}, {}, {}, {}, {}};
+  BinaryMatrixBuilder taken(9);
+  const std::vector<std::vector<Id>> records = {{0, 4, 8}, {1, 3, 5}, {2, 6}, {4, 5, 7}};
+  for (std::size_t s = 0; s < records.size(); ++s) {
+    parts.students.push_back(std::to_string(s));
+    for (Id t = 0; t < 3; ++t) {
+      parts.presence.push_back(Presence::present);
+      for (const Id bit : records[s]) {
+        if (bit / 3 == t) taken.add(bit);
+      }
+      taken.finish_row();
+    }
+  }
+  parts.enrollments = std::move(taken).build();
+  const Cohort cohort(std::move(parts));
+  const auto judged = judge_timings(*stored_.model, cohort, 100, true, RandomStream(2), compute_);
+  ASSERT_EQ(judged.size(), records.size());
+  for (const JudgedStudent& student : judged) {
+    const std::vector<Id>& own = records[static_cast<std::size_t>(student.student)];
+    const auto has = [&](Id bit) { return std::ranges::find(own, bit) != own.end(); };
+    for (Id c = 0; c < 3; ++c) {
+      std::vector<double> chance(3, 0);
+      double all = 0;
+      for (const World& world : worlds_) {
+        bool fits = std::ranges::none_of(world.left, [](bool left) { return left; });
+        for (Id bit = 0; bit < 9; ++bit)
+          fits = fits && (bit % 3 == c || world.taken[static_cast<std::size_t>(bit)] == has(bit));
+        if (!fits) continue;
+        all += world.probability;
+        for (Id t = 0; t < 3; ++t)
+          chance[static_cast<std::size_t>(t)] +=
+              world.taken[static_cast<std::size_t>(3 * t + c)] ? world.probability : 0;
+      }
+      for (Id t = 0; t < 3; ++t)
+        EXPECT_NEAR(student.probability[static_cast<std::size_t>(3 * t + c)], chance[static_cast<std::size_t>(t)] / all,
+                    1e-6);
+      const auto found = std::ranges::find(student.courses, c, &JudgedCourse::course);
+      ASSERT_EQ(found != student.courses.end(), has(c) || has(3 + c) || has(6 + c));
+      if (found == student.courses.end()) continue;
+      EXPECT_EQ(found->first, has(c) ? 0 : has(3 + c) ? 1 : 2);
+      EXPECT_NEAR(found->expected(), (chance[1] + 2 * chance[2]) / (chance[0] + chance[1] + chance[2]), 1e-8);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Catalog, Questions, testing::ValuesIn(all_cases()), [](const auto& tested) {
   std::string name = tested.param.model + "_" + tested.param.truth->family + (tested.param.left ? "_left_" : "_") +
                      std::to_string(tested.index);
@@ -307,6 +355,49 @@ TEST(CurriculumText, LeavesOutWhatWouldCloseACircle) {
       made.text.ends_with("Canonical Name\n1,\"Calculus, I\",MATH,51,,,,5,,\n2,CS 1,CS,1,1,,,0,,\n"
                           "3,Thesis,,Thesis,2;1,,,0,,\n"))
       << made.text;
+}
+
+JudgedStudent judged_student(std::int64_t number, std::vector<std::pair<Id, Id>> firsts) {
+  JudgedStudent student{number, {}, {}};
+  for (const auto& [course, first] : firsts)
+    student.courses.push_back({course, first, {0.5, 0.5}});
+  return student;
+}
+
+TEST(Delays, AreDifferencesOfMeansBetweenGroups) {
+  std::vector<JudgedStudent> students;
+  std::vector<Id> group;
+  for (int s = 0; s < 40; ++s) {  // the second group a period later, but for one of its ten
+    group.push_back(s % 4 == 0 ? 1 : 0);
+    students.push_back(judged_student(s, {{0, group.back() == 1 && s != 0 ? 1 : 0}, {1, s < 5 ? 0 : 1}}));
+  }
+  const auto delays = find_delays(students, group, {"here", "there"}, 2, 10);
+  ASSERT_EQ(delays.size(), 2U);  // two groups mirror each other: the later one is told
+  EXPECT_EQ(delays[0].group, "there");
+  EXPECT_EQ(delays[0].own.students, 10);
+  EXPECT_EQ(delays[0].others.students, 30);
+  EXPECT_NEAR(delays[0].effect(), 0.9, 1e-12);
+  EXPECT_NEAR(delays[0].error(), std::sqrt(0.1 / 10), 1e-12);  // 9 of 10: variance 0.1 over n - 1 = 9
+  EXPECT_NEAR(delays[0].certain(), 0.9 - 1.96 * 0.1, 1e-12);
+  EXPECT_TRUE(find_delays(students, group, {"here", "there"}, 2, 11).empty());
+  EXPECT_NEAR(find_delays(students, {}, {}, 2, 10)[0].effect(), 0.375, 1e-12);  // 35 of 40 late by a half, 5 early
+}
+
+TEST(Delays, PairsKeptApartByTheScheduleNotByTheirOrder) {
+  std::vector<JudgedStudent> students;
+  for (int s = 0; s < 40; ++s) {
+    const Id first = s % 2;
+    // 0 and 1 never together, either way round; 2 is free; 3 always before 4.
+    students.push_back(judged_student(s, {{0, first}, {1, 1 - first}, {2, (s / 2) % 2}, {3, 0}, {4, 1}}));
+  }
+  const auto apart = find_apart(students, 5, 10);
+  ASSERT_EQ(apart.size(), 1U);
+  EXPECT_EQ(std::pair(apart[0].a, apart[0].b), std::pair(0, 1));
+  EXPECT_EQ(apart[0].both, 40);
+  EXPECT_EQ(apart[0].together, 0);
+  EXPECT_NEAR(apart[0].expected, 20, 1e-12);
+  EXPECT_NEAR(apart[0].chance(0), std::exp(-20.0), 1e-15);
+  EXPECT_NEAR(apart[0].chance(2), std::exp(-20.0) * (1 + 20 + 200), 1e-13);
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ Query sample_query();
 Query score_query();
 Query prerequisites_query();
 Query plan_query();
+Query delays_query();
 Query states_query();
 
 /// The queries there are: one plain list.

@@ -1,0 +1,134 @@
+#include "desirepath/queries/delays.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace desirepath::inline queries {
+
+double GroupDelay::error() const {
+  return std::sqrt(own.error_squared() + others.error_squared());
+}
+
+double GroupDelay::certain() const {
+  return std::max(0.0, std::abs(effect()) - 1.96 * error());
+}
+
+namespace {
+
+struct Sums {
+  std::int64_t count = 0;
+  double sum = 0, squares = 0;
+
+  void add(double value) {
+    ++count;
+    sum += value;
+    squares += value * value;
+  }
+  Sums without(const Sums& some) const { return {count - some.count, sum - some.sum, squares - some.squares}; }
+  Lateness lateness() const {
+    const auto n = static_cast<double>(count);
+    const double mean = count > 0 ? sum / n : 0;
+    return {count, mean, count > 1 ? std::max(0.0, squares - n * mean * mean) / (n - 1) : 0};
+  }
+};
+
+}  // namespace
+
+std::vector<GroupDelay> find_delays(const std::vector<JudgedStudent>& students, const std::vector<Id>& group_of,
+                                    const std::vector<std::string>& groups, Id courses, std::int64_t min_cell) {
+  const std::size_t group_count = std::max<std::size_t>(1, groups.size());
+  std::vector<Sums> all(static_cast<std::size_t>(courses)), cells(all.size() * group_count);
+  for (const JudgedStudent& student : students) {
+    const Id group = group_of.empty() ? 0 : group_of[static_cast<std::size_t>(student.student)];
+    if (group < 0) continue;
+    for (const JudgedCourse& judged : student.courses) {
+      const auto c = static_cast<std::size_t>(judged.course);
+      all[c].add(judged.lateness());
+      cells[c * group_count + static_cast<std::size_t>(group)].add(judged.lateness());
+    }
+  }
+  std::vector<GroupDelay> found;
+  for (std::size_t c = 0; c < all.size(); ++c) {
+    for (std::size_t g = 0; g < group_count; ++g) {
+      const Sums& own = cells[c * group_count + g];
+      const Sums others = groups.empty() ? Sums() : all[c].without(own);
+      if (own.count < min_cell || (!groups.empty() && others.count < min_cell)) continue;
+      GroupDelay delay{static_cast<Id>(c), groups.empty() ? "" : groups[g], own.lateness(), others.lateness()};
+      const bool is_mirrored = groups.size() == 2 && (delay.effect() < 0 || (delay.effect() == 0 && g == 1));
+      if (!is_mirrored) found.push_back(std::move(delay));
+    }
+  }
+  std::ranges::stable_sort(found, std::ranges::greater(), &GroupDelay::certain);
+  return found;
+}
+
+double ApartPair::chance(std::int64_t at_most) const {
+  double term = std::exp(-expected), sum = term;
+  for (std::int64_t k = 1; k <= at_most; ++k) {
+    term *= expected / static_cast<double>(k);
+    sum += term;
+  }
+  return std::min(1.0, sum);
+}
+
+std::vector<ApartPair> find_apart(const std::vector<JudgedStudent>& students, Id courses, std::int64_t min_cell) {
+  std::vector<ApartPair> pairs(static_cast<std::size_t>(courses) * static_cast<std::size_t>(courses));
+  for (const JudgedStudent& student : students) {
+    for (std::size_t i = 0; i < student.courses.size(); ++i) {
+      for (std::size_t j = i + 1; j < student.courses.size(); ++j) {
+        const JudgedCourse &a = student.courses[i], &b = student.courses[j];
+        ApartPair& pair = pairs[static_cast<std::size_t>(a.course) * static_cast<std::size_t>(courses) +
+                                static_cast<std::size_t>(b.course)];
+        pair.a = a.course;
+        pair.b = b.course;
+        ++pair.both;
+        pair.together += a.first == b.first ? 1 : 0;
+        pair.a_first += a.first < b.first ? 1 : 0;
+        for (std::size_t t = 0; t < a.chance.size(); ++t)
+          pair.expected += a.chance[t] * b.chance[t];
+      }
+    }
+  }
+  constexpr double least_share = 0.2;  // of those apart, in the rarer order
+  std::erase_if(pairs, [&](const ApartPair& pair) {
+    const std::int64_t apart = pair.both - pair.together, rarer = std::min(pair.a_first, apart - pair.a_first);
+    if (static_cast<double>(rarer) < least_share * static_cast<double>(apart)) return true;
+    return pair.both < min_cell || static_cast<double>(pair.together) >= pair.expected / 2;
+  });
+  std::ranges::stable_sort(pairs, {}, [](const ApartPair& pair) { return pair.chance(pair.together); });
+  return pairs;
+}
+
+double Detour::certain() const {
+  return surplus() - 1.96 * std::sqrt(variance);
+}
+
+std::vector<Detour> find_detours(const std::vector<JudgedStudent>& students, const Cohort& cohort, Id goal,
+                                 std::int64_t min_cell) {
+  const Schema& schema = cohort.schema();
+  std::vector<Detour> detours(static_cast<std::size_t>(schema.course_count()));
+  for (Id c = 0; c < schema.course_count(); ++c)
+    detours[static_cast<std::size_t>(c)].course = c;
+  for (const JudgedStudent& student : students) {
+    const auto reached = std::ranges::find(student.courses, goal, &JudgedCourse::course);
+    if (reached == student.courses.end()) continue;
+    for (Id t = 0; t < reached->first; ++t) {
+      if (!cohort.is_present(student.student, t)) continue;
+      for (const Id bit : cohort.bits(student.student, t))
+        ++detours[static_cast<std::size_t>(schema.course_of(bit))].taken;
+      for (Id c = 0; c < schema.course_count(); ++c) {
+        const double p = student.probability[static_cast<std::size_t>(schema.bit(t, c))];
+        detours[static_cast<std::size_t>(c)].expected += p;
+        detours[static_cast<std::size_t>(c)].variance += p * (1 - p);
+      }
+    }
+  }
+  std::erase_if(detours, [&](const Detour& detour) {
+    return detour.taken < min_cell || detour.course == goal || detour.certain() <= 0;
+  });
+  std::ranges::stable_sort(detours, std::ranges::greater(), &Detour::certain);
+  return detours;
+}
+
+}  // namespace desirepath::inline queries

@@ -1,0 +1,67 @@
+// Where people lose a year: courses taken later or earlier than the model expects of the very student, for whom, and
+// pairs of courses that hardly anybody has in one period.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "desirepath/queries/expected_timings.h"
+
+namespace desirepath::inline queries {
+
+/// Mean of some students' lateness, in periods.
+struct Lateness {
+  std::int64_t students = 0;
+  double mean = 0, variance = 0;  // of the students' values
+
+  double error_squared() const { return students > 0 ? variance / static_cast<double>(students) : 0; }
+};
+
+/// A course and a group: how much later its students take it than the others do, both against what is expected of them.
+struct GroupDelay {
+  Id course = 0;
+  std::string group;  // empty: all students, against the model
+  Lateness own, others;
+
+  double effect() const { return own.mean - others.mean; }
+  double error() const;
+  /// What is certain of it, later or earlier.
+  double certain() const;
+};
+
+/// group_of: of each student of the cohort, or -1; empty: all are one. Cells of fewer than min_cell students are left
+/// out; of two groups the later one is told. The surest first.
+std::vector<GroupDelay> find_delays(const std::vector<JudgedStudent>& students, const std::vector<Id>& group_of,
+                                    const std::vector<std::string>& groups, Id courses, std::int64_t min_cell);
+
+/// Two courses that their takers are expected to have in one period now and then.
+struct ApartPair {
+  Id a = 0, b = 0;
+  std::int64_t both = 0;      // students who took both
+  std::int64_t together = 0;  // of them in one period
+  std::int64_t a_first = 0;   // of them in two, a before b
+  double expected = 0;        // of them in one period, were the two chosen apart
+
+  /// Of so few or fewer together by chance: a Poisson tail, which is no less than the true one.
+  double chance(std::int64_t at_most) const;
+};
+
+/// Pairs that are together less often than half of what is expected, the least likely by chance first. Where nearly all
+/// take one before the other it is the order that keeps them apart, not the schedule: those are left out.
+std::vector<ApartPair> find_apart(const std::vector<JudgedStudent>& students, Id courses, std::int64_t min_cell);
+
+/// A course on the way to a goal: enrollments before it.
+struct Detour {
+  Id course = 0;
+  std::int64_t taken = 0;
+  double expected = 0, variance = 0;
+
+  double surplus() const { return static_cast<double>(taken) - expected; }
+  double certain() const;
+};
+
+/// Of the students who took the goal; needs the judges' probabilities. The surest surplus first.
+std::vector<Detour> find_detours(const std::vector<JudgedStudent>& students, const Cohort& cohort, Id goal,
+                                 std::int64_t min_cell);
+
+}  // namespace desirepath::inline queries

@@ -1,0 +1,176 @@
+// The question: which courses come late, for whom, by which detours, and which pairs are never in one period.
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+#include "desirepath/queries/delays.h"
+#include "desirepath/queries/known.h"
+#include "desirepath/queries/min_cell.h"
+#include "desirepath/queries/student_groups.h"
+
+namespace desirepath::inline queries {
+
+namespace {
+
+constexpr std::size_t shown_rows = 15, shown_pairs = 8;
+
+struct DelaySettings {
+  std::string by, goal;
+  std::int64_t students = 1000;
+  double most_by_chance = 0.05;
+  MinCell min_cell;
+
+  void declare(SettingVisitor& visit) {
+    visit(
+        Setting("by", "student attribute, or entry (the academic year of the first period): for whom").taking("COLUMN"),
+        by);
+    visit(Setting("goal", "also detours: what those who took this course took before it, more than expected")
+              .taking("COURSE"),
+          goal);
+    visit(Setting("students", "students looked at, drawn where there are more").at_least(10).taking("N"), students);
+    visit(Setting("most-by-chance", "pairs kept apart are listed up to this many expected by chance among all pairs")
+              .above(0),
+          most_by_chance);
+    min_cell.declare(visit);
+  }
+};
+
+class DelaysAnswer : public Answer {
+ public:
+  explicit DelaysAnswer(const Schema& its_schema) : schema(its_schema) {}
+
+  nlohmann::ordered_json to_json() const override {
+    nlohmann::ordered_json json;
+    json["model"] = model;
+    json["students"] = students;
+    if (!by.empty()) json["by"] = by;
+    json["delays"] = table().to_json();
+    json["apart"] = apart_table().to_json();
+    if (!goal.empty()) {
+      json["goal"] = goal;
+      json["detours"] = detour_table().to_json();
+    }
+    return json;
+  }
+  Table table() const override {
+    Table rows({{"course"}, {"group"}, {"effect", 2}, {"low", 2}, {"high", 2}, {"mean", 2}, {"students"}, {"others"}});
+    for (const GroupDelay& delay : delays)
+      rows.add_row({name(delay.course), by.empty() ? Cell() : Cell(delay.group), delay.effect(),
+                    delay.effect() - 1.96 * delay.error(), delay.effect() + 1.96 * delay.error(), delay.own.mean,
+                    delay.own.students, by.empty() ? Cell() : Cell(delay.others.students)});
+    return rows;
+  }
+  void print(std::ostream& out) const override {
+    out << (by.empty() ? "periods later than the model expects of the very student (below 0: earlier)\n"
+                       : concat("periods later than the other students, by ", by,
+                                ", each against what is expected of "
+                                "them\n"));
+    Table rows({{"course"}, {by.empty() ? "" : by}, {"later", 2}, {"+-", 2}, {"students"}});
+    for (std::size_t i = 0; i < std::min(shown_rows, delays.size()); ++i) {
+      const GroupDelay& delay = delays[i];
+      rows.add_row({full_name(schema.course(delay.course)), delay.group, delay.effect(), 1.96 * delay.error(),
+                    delay.own.students});
+    }
+    rows.print_text(out);
+    if (!apart.empty()) {
+      out << "\nhardly ever in one period, though often taken by the same students: a conflict of schedules?\n";
+      apart_table(shown_pairs).print_text(out);
+    }
+    if (!goal.empty()) {
+      out << "\non the way to " << goal << ", more than expected\n";
+      if (detours.empty())
+        out << "  nothing\n";
+      else
+        detour_table(shown_rows).print_text(out);
+    }
+  }
+  std::vector<std::string> notes() const override {
+    return {concat("over ", counted(students, "student", "students"),
+                   " there in two periods or more; each fifth of the courses is judged by the other four fifths of the "
+                   "student's record"),
+            concat("what rests on fewer than ", min_cell, " students is left out")};
+  }
+
+  const Schema& schema;
+  std::string model, by, goal;
+  std::int64_t students = 0, min_cell = 10;
+  std::vector<GroupDelay> delays;
+  std::vector<ApartPair> apart;
+  std::vector<Detour> detours;
+
+ private:
+  const std::string& name(Id course) const { return schema.course(course).name; }
+  /// A small number of students is not told, nor is a chance that would tell it.
+  Table apart_table(std::size_t most = std::size_t(-1)) const {
+    Table rows({{"course"}, {"other"}, {"took_both"}, {"expected_together", 1}, {"together"}, {"chance"}});
+    for (std::size_t i = 0; i < std::min(most, apart.size()); ++i) {
+      const ApartPair& pair = apart[i];
+      const bool told = pair.together == 0 || pair.together >= min_cell;
+      rows.add_row({name(pair.a), name(pair.b), pair.both, pair.expected,
+                    told ? Cell(pair.together) : Cell(concat("under ", min_cell)),
+                    pair.chance(told ? pair.together : min_cell - 1)});
+    }
+    return rows;
+  }
+  Table detour_table(std::size_t most = std::size_t(-1)) const {
+    Table rows({{"course"}, {"took_it_before"}, {"expected", 1}, {"surplus", 1}});
+    for (std::size_t i = 0; i < std::min(most, detours.size()); ++i)
+      rows.add_row({name(detours[i].course), detours[i].taken, detours[i].expected, detours[i].surplus()});
+    return rows;
+  }
+};
+
+std::unique_ptr<Answer> answer_delays(const QueryInput& input) {
+  const auto settings = input.read<DelaySettings>();
+  const Model& model = input.model();
+  const Schema& schema = model.schema();
+  const Cohort& cohort = *input.cohort;
+  if (schema.period_count() < 2) throw OptionError("delays: the model has one period, so nothing can be late");
+  auto answer = std::make_unique<DelaysAnswer>(schema);
+  const StudentGroups groups = settings.by.empty() ? StudentGroups() : groups_of(cohort, settings.by);
+  const std::optional<Id> goal =
+      settings.goal.empty() ? std::nullopt : std::optional<Id>(schema.require_course(settings.goal));
+  const std::vector<JudgedStudent> judged =
+      judge_timings(model, cohort, settings.students, goal.has_value(), RandomStream(input.seed).child("delays"),
+                    input.compute, input.progress);
+  settings.min_cell.require(std::ssize(judged));
+  const std::int64_t min_cell = settings.min_cell.count;
+  answer->model = model.name();
+  answer->by = settings.by;
+  answer->students = std::ssize(judged);
+  answer->min_cell = min_cell;
+  answer->delays = find_delays(judged, groups.of_student, groups.names, schema.course_count(), min_cell);
+  answer->apart = find_apart(judged, schema.course_count(), min_cell);
+  const double pairs = 0.5 * schema.course_count() * (schema.course_count() - 1);
+  std::erase_if(answer->apart, [&](const ApartPair& pair) {
+    const std::int64_t told = pair.together == 0 || pair.together >= min_cell ? pair.together : min_cell - 1;
+    return pair.chance(told) * pairs > settings.most_by_chance;
+  });
+  if (goal) {
+    answer->goal = schema.course(*goal).name;
+    const auto takers = std::ranges::count_if(judged, [&](const JudgedStudent& student) {
+      return std::ranges::find(student.courses, *goal, &JudgedCourse::course) != student.courses.end();
+    });
+    settings.min_cell.require(takers);
+    answer->detours = find_detours(judged, cohort, *goal, min_cell);
+  }
+  return answer;
+}
+
+}  // namespace
+
+Query delays_query() {
+  return {"delays",
+          "courses taken later, earlier or by other routes than the model expects",
+          {"desirepath delays answers.desirepath all.cohort --by residence",
+           "desirepath delays answers.desirepath all.cohort --goal \"CS 301\""},
+          CohortUse::required,
+          "the students to look at: a cohort file or a raw table",
+          declaration_of<DelaySettings>(),
+          answer_delays};
+}
+
+}  // namespace desirepath::inline queries
