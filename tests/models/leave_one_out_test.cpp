@@ -106,5 +106,19 @@ TEST(LeaveOneOutRefusals, SayWhy) {
             "leave-one-out: the model was trained on a share of the students (validation); train on all");
 }
 
+TEST(LeaveOneOutRecord, OfAnotherNumberOfStatesIsRefused) {
+  const Cohort cohort =
+      test::random_cohort({.students = 30, .courses = 4, .periods = 2, .taken = 0.3}, RandomStream(3));
+  const FitOptions options = options_for("nb");
+  const Compute compute(1);
+  const TrainingContext context{compute};
+  FitResult fit = fit_model(cohort, options, context);
+  std::string record = training_record({cohort, options, context}, fit);
+  const std::string own = "\"states\":3";
+  ASSERT_NE(record.find(own), std::string::npos) << record;
+  record.replace(record.find(own), own.size(), "\"states\":90000000");  // room for so many was taken before
+  EXPECT_THROW(left_out_of(fit, record, cohort), ArchiveError);
+}
+
 }  // namespace
 }  // namespace desirepath

@@ -455,6 +455,8 @@ Vector chain_leave_one_out(const Model& model, const std::string& training, cons
     throw OptionError("leave-one-out: the model was trained on another cohort than this one");
   if (!chain.identity().schema.has_same_bits(cohort.schema()))
     throw ArchiveError("the model file's record of its training is of other courses");
+  if (settings.states != chain.parameters().emitting_states())
+    throw ArchiveError("the model file's record of its training is of another number of states");
   TrainingContext context{compute};
   for (const auto& row : record.value("transitions", nlohmann::ordered_json::array())) {
     context.transitions.push_back(
