@@ -137,6 +137,11 @@ class Ask(ProgramTest):
                                       (("--min-cell", 2), 2, "min-cell"), (("--min-cell", 601), 5, "fewer than")):
             self.assertIn(says, self.run_program("delays", "late.desirepath", "late.csv", *arguments, code=code).err)
 
+    def test_company(self):
+        done = self.run_program("company", "m.desirepath", "t.csv", "--json").json
+        self.assertTrue(all(row["students"] >= 10 and row["at_least"] > 1 for row in done["courses"]))
+        self.assertIn("courses of different subjects", self.run_program("company", "m.desirepath", "t.csv").out)
+
     def test_a_plan(self):
         student = self.run_program("score", "m.desirepath", "t.csv", "--csv").rows[0]["student"]
         plan = ("plan", "m.desirepath", "t.csv", "--student", student, "--known-periods", "1")

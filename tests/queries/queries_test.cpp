@@ -6,6 +6,7 @@
 #include "support/worlds.h"
 
 #include "desirepath/core/error.h"
+#include "desirepath/queries/company.h"
 #include "desirepath/queries/curriculum_text.h"
 #include "desirepath/queries/delays.h"
 #include "desirepath/queries/known.h"
@@ -398,6 +399,32 @@ TEST(Delays, PairsKeptApartByTheScheduleNotByTheirOrder) {
   EXPECT_NEAR(apart[0].expected, 20, 1e-12);
   EXPECT_NEAR(apart[0].chance(0), std::exp(-20.0), 1e-15);
   EXPECT_NEAR(apart[0].chance(2), std::exp(-20.0) * (1 + 20 + 200), 1e-13);
+}
+
+TEST(Company, IsMoreThanTheSubjectsShareSays) {
+  // Two subjects of two things each; 100 students have something of both, and 0 with 2 goes further than its share.
+  CompanyThings things{{"a", "b", "c", "d"}, {"X", "X", "Y", "Y"}, {}};
+  const auto add = [&](int count, std::vector<std::int64_t> own) {
+    for (int i = 0; i < count; ++i)
+      things.of_student.push_back(own);
+  };
+  add(40, {0, 2});
+  add(10, {0, 3});
+  add(10, {1, 2});
+  add(40, {1, 3});
+  add(50, {0});
+  add(50, {1});
+  add(9, {0, 1});  // of one subject: no company
+  const auto pairs = find_company(things, 10);
+  ASSERT_EQ(pairs.size(), 2U);
+  const double x = 209, share_a = (40 + 10 + 50 + 9) / x;  // of the students of X
+  const auto first = std::ranges::find_if(pairs, [](const Company& pair) { return pair.a == 0; });
+  ASSERT_NE(first, pairs.end());
+  EXPECT_EQ(first->b, 2);
+  EXPECT_EQ(first->students, 40);
+  EXPECT_NEAR(first->expected, 100 * share_a * 0.5, 1e-12);
+  EXPECT_NEAR(first->certain_lift(), 40 / first->expected * std::exp(-1.96 / std::sqrt(40.0)), 1e-12);
+  EXPECT_TRUE(find_company(things, 41).empty());
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ Query score_query();
 Query prerequisites_query();
 Query plan_query();
 Query delays_query();
+Query company_query();
 Query states_query();
 
 /// The queries there are: one plain list.
