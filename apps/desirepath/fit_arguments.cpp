@@ -1,5 +1,7 @@
 #include "fit_arguments.h"
 
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 
 #include "setting_options.h"
@@ -27,6 +29,7 @@ std::vector<LabelRow> read_labels(const std::string& file) {
   if (!weight) weight = table.find("probability");  // as `states --csv` writes them
   std::vector<LabelRow> rows;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    if (table.rows[r][state] == "left") continue;  // who has left is in no state
     rows.push_back({table.rows[r][student], table.rows[r][period], number_at<Id>(table, r, state),
                     weight ? number_at<double>(table, r, *weight) : 1, table.records[r]});
   }
@@ -94,12 +97,18 @@ std::shared_ptr<FitArguments> add_fit_options(Verb& verb, bool single) {
   return a;
 }
 
+bool FitArguments::start_is_word() const {
+  const std::vector<Setting> known = all_fit_settings(standard_catalog());
+  const auto setting = std::ranges::find(known, "start", &Setting::name);
+  return std::ranges::find(setting->choices, start) != setting->choices.end();
+}
+
 FitOptions FitArguments::options(const Console& console) const {
   const std::string choice = emission.empty() ? model : concat(split(model, '+').front(), "+", emission);
   FitOptions options(choice);
   options.seed = console.seed;
   options.set(settings);
-  if (start == "kmeans" || start == "random") options.set("start", start);
+  if (start_is_word()) options.set("start", start);
   if (const auto share = number_in<double>(validation)) options.set("validation", *share);
   return options;
 }
@@ -110,7 +119,7 @@ TrainingContext FitArguments::context(Console& console, const Compute& compute, 
   context.checkpoint = checkpoint;
   context.checkpoint_interval = checkpoint_every;
   context.resume = resume;
-  if (!start.empty() && start != "kmeans" && start != "random") {
+  if (!start.empty() && !start_is_word()) {
     context.labels_file = start;
     context.labels = read_labels(start);
   }

@@ -23,6 +23,8 @@ struct FitArguments {
   SettingValues settings;
 
   FitOptions options(const Console& console) const;
+  /// --start names a kind of start, not a file.
+  bool start_is_word() const;
   /// Files the arguments name are read here and kept alive by the object.
   TrainingContext context(Console& console, const Compute& compute, const Cohort& cohort,
                           const RawTableArguments& table);

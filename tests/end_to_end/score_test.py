@@ -110,7 +110,8 @@ class States(ProgramTest):
         for model, periods in ((("--model", "nb"), ["all"]), (CMM, ["1", "2", "3"])):
             self.fit(*model, "--states", 3)
             table = self.run_program("states", "m.desirepath", "t.csv", "--csv")
-            self.assertEqual(table.header, "student,period,state,probability")
+            self.assertEqual(table.header, "student,period,state,probability,present")
+            self.assertEqual({row["present"] for row in table.rows}, {"1"} if periods == ["all"] else {"0", "1"})
             self.assertEqual(len(table.rows), 160 * len(periods) * 3)
             self.assertEqual({row["state"] for row in table.rows}, {"0", "1", "2"})
             self.assertEqual({row["period"] for row in table.rows}, set(periods))

@@ -167,17 +167,20 @@ class StudentStatesAnswer : public Answer {
 
   nlohmann::ordered_json to_json() const override { return {{"students", table().to_json()}}; }
   Table table() const override {
-    Table rows({{"student"}, {"period"}, {"state"}, {"probability"}});
-    for_each([&](const std::string& student, const std::string& period, std::string state, double probability) {
-      rows.add_row({student, period, std::move(state), probability});
+    Table rows({{"student"}, {"period"}, {"state"}, {"probability"}, {"present"}});
+    for_each([&](const std::string& student, const std::string& period, std::string state, double probability,
+                 bool present) {
+      rows.add_row({student, period, std::move(state), probability, std::int64_t{present}});
     });
     return rows;
   }
   /// Row by row: there may be millions.
   void print_csv(std::ostream& out) const override {
-    out << "student,period,state,probability\n";
-    for_each([&](const std::string& student, const std::string& period, const std::string& state, double probability) {
-      out << csv_field(student) << ',' << csv_field(period) << ',' << state << ',' << shortest(probability) << '\n';
+    out << "student,period,state,probability,present\n";
+    for_each([&](const std::string& student, const std::string& period, const std::string& state, double probability,
+                 bool present) {
+      out << csv_field(student) << ',' << csv_field(period) << ',' << state << ',' << shortest(probability) << ','
+          << (present ? 1 : 0) << '\n';
     });
   }
 
@@ -188,9 +191,13 @@ class StudentStatesAnswer : public Answer {
     for (Index s = 0; s < posterior_.rows(); ++s) {
       for (Id step = 0; step < states_.step_count(); ++step) {
         const std::string period = states_.step_count() > 1 ? cohort_.schema().period(step) : std::string("all");
+        const PeriodRange periods = states_.step_periods(step);
+        bool present = false;
+        for (Id t = periods.first; t < periods.last; ++t)
+          present = present || cohort_.presence(s, t) == Presence::present;
         for (Id k = 0; k < states; ++k)
           body(cohort_.students()[static_cast<std::size_t>(s)], period,
-               state_number(k, states_.has_left_state() && k + 1 == states), posterior_(s, step * states + k));
+               state_number(k, states_.has_left_state() && k + 1 == states), posterior_(s, step * states + k), present);
       }
     }
   }
@@ -246,7 +253,7 @@ Query states_query() {
           "what each hidden state stands for; with a COHORT and --csv, the states of each student",
           {"desirepath states all.desirepath", "desirepath states all.desirepath all.cohort --csv"},
           CohortUse::optional,
-          "with --csv: student,period,state,probability",
+          "with --csv: student,period,state,probability,present (1, 0)",
           declaration_of<StatesSettings>(),
           [](const QueryInput& input) -> std::unique_ptr<Answer> {
             if (input.model().hidden_states() == nullptr && !input.model().links().empty())
