@@ -2,10 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "desirepath/core/error.h"
 #include "support/example_cohorts.h"
 #include "support/fits.h"
 #include "support/support.h"
+
+#include "desirepath/core/error.h"
 
 namespace desirepath {
 namespace {
@@ -77,7 +78,8 @@ TEST(Starts, NoChainOfAnyFamilyComesOutBelowTheOneWithKeptStates) {
 
 TEST(Starts, WhereNothingIsGainedByMovingTheKeptStatesAreReturned) {
   // Nobody ever changes, and a heavy prior on transitions costs more than they can bring.
-  const Cohort cohort = test::random_cohort({.students = 60, .courses = 4, .periods = 2, .unknown = 0}, RandomStream(9));
+  const Cohort cohort =
+      test::random_cohort({.students = 60, .courses = 4, .periods = 2, .unknown = 0}, RandomStream(9));
   FitOptions options = with("cmm+bernoulli", 3);
   options.set("state-pseudocount", 200.0);
   const FitResult found = test::fit(cohort, options);

@@ -141,7 +141,8 @@ class ChainFit : public Training {
         finished_ = finished;
         best_so_far_ = best ? &*best : nullptr;
         // Where the one before is of kept states, it is the only one and the best.
-        RestartOutcome outcome = run_restart(r, best_so_far_, climbing && r == first ? std::move(resumed) : std::nullopt);
+        RestartOutcome outcome =
+            run_restart(r, best_so_far_, climbing && r == first ? std::move(resumed) : std::nullopt);
         keep_better(best, std::move(outcome), finished);
       }
     }
@@ -376,6 +377,9 @@ class ChainFit : public Training {
       problem.measure();
     }
     const std::vector<std::string> notes = problem.notes();
+    const RowMatrix present = problem.present_weights();
+    for (Index step = 0; step < present.rows(); ++step)
+      result.state_students.emplace_back(present.row(step).begin(), present.row(step).end());
     // What the learner sets after the climb may have another likelihood than the last iterate.
     std::optional<Expectation> finished;
     if (problem.finish_emissions()) {
@@ -412,8 +416,9 @@ class ChainFit : public Training {
     if (plan_.front().origin == Origin::kept) {
       result.kept_log_likelihood = restarts.front().log_likelihood;
       if (best.result.start == restarts.front().start)
-        result.warnings.emplace_back("no climb came above the chain whose states are kept through all periods, which is "
-                                     "returned");
+        result.warnings.emplace_back(
+            "no climb came above the chain whose states are kept through all periods, which is "
+            "returned");
       restarts.erase(restarts.begin());
     }
     result.restarts = std::move(restarts);
@@ -429,6 +434,8 @@ class ChainFit : public Training {
       result.warnings.push_back(
           concat(setting_name("refine"), ": ", counted(refinement_evidence_->student_count(), "student", "students"),
                  " held out of training to judge it; ", setting_name("validation"), " names others"));
+    if (std::string small = small_states_note(result.state_students, layout_, cohort_.schema()); !small.empty())
+      result.warnings.push_back(std::move(small));
     if (settings_.states > train_->student_count()) result.warnings.emplace_back("there are more states than students");
     if (candidates_->is_search()) {
       result.starts_at_best = result.count_at_best();

@@ -232,6 +232,14 @@ Expectation ChainProblem::expectation_by_students() {
   return {sums[0], 0};
 }
 
+RowMatrix ChainProblem::present_weights() const {
+  RowMatrix present = state_weights_;
+  if (evidence_.layout->structure == TimeStructure::tied) return present;
+  for (Id t = 0; t < evidence_.layout->step_count(); ++t)
+    present.row(t).head(task_.states) = responsibilities_.rows[static_cast<std::size_t>(t)].colwise().sum();
+  return present;
+}
+
 Expectation ChainProblem::measure() {
   measures_entropy_ = true;
   const Expectation found = expectation();

@@ -103,6 +103,9 @@ class ChainProblem : public EmProblem {
   Vector left_out_scores() const;
   /// Expected weight of each state, steps by states, at the last E step.
   RowMatrix state_weights() const { return state_weights_; }
+  /// Of those who were there: what the emissions of each state rest on. An hmm, whose states emit the same throughout,
+  /// has those of every step together, and says how they are spread by state_weights().
+  RowMatrix present_weights() const;
   /// EM of everything but the emissions, from the current parameters, with the emissions scored by this kind. Leaves
   /// the responsibilities of that.
   ChainLaw fit_law(LikelihoodKind kind);

@@ -92,12 +92,9 @@ nlohmann::ordered_json FitResult::to_json() const {
   json["seconds"] = seconds;
   json["restarts"] = nlohmann::ordered_json::array();
   for (const RestartResult& restart : restarts) {
-    nlohmann::ordered_json entry = {{"restart", restart.number},
-                                    {"seed", restart.seed},
-                                    {"start", restart.start},
-                                    {"log_likelihood", restart.log_likelihood},
-                                    {"objective", restart.objective},
-                                    {"iterations", restart.iterations},
+    nlohmann::ordered_json entry = {{"restart", restart.number},      {"seed", restart.seed},
+                                    {"start", restart.start},         {"log_likelihood", restart.log_likelihood},
+                                    {"objective", restart.objective}, {"iterations", restart.iterations},
                                     {"converged", restart.converged}};
     if (restart.validation) entry["validation"] = *restart.validation;
     json["restarts"].push_back(std::move(entry));
@@ -130,8 +127,8 @@ void FitResult::print(std::ostream& out) const {
       << " after " << counted(iterations, "iteration", "iterations") << ", " << as_duration(seconds) << '\n';
   if (restarts.size() < 2) return;
   if (starts_at_best > 0) {
-    out << "of " << restarts.size() << " starts " << starts_at_best << " came within "
-        << fixed(100 * same_optimum, 2) << " % of the best likelihood\n";
+    out << "of " << restarts.size() << " starts " << starts_at_best << " came within " << fixed(100 * same_optimum, 2)
+        << " % of the best likelihood\n";
   }
   Table table({{"restart"}, {"start"}, {"log_likelihood", 2}, {"iterations"}, {"converged"}});
   for (const RestartResult& restart : restarts) {
@@ -148,6 +145,7 @@ std::string training_record(const TrainingTask& task, const FitResult& result) {
   json["data_fingerprint"] = task.cohort.fingerprint();
   nlohmann::ordered_json found = result.to_json();
   found.erase("seconds");
+  if (!result.state_students.empty()) found["state_students"] = result.state_students;
   json["result"] = std::move(found);
   return render_settings(json.dump(), "");
 }

@@ -89,6 +89,9 @@ struct RestartResult {
   std::optional<double> validation;  // mean log-likelihood per student
 };
 
+/// What rests on fewer students is not for others to see.
+inline constexpr double least_students = 10;
+
 /// Likelihoods that differ by less, relative, count as one optimum.
 inline constexpr double same_optimum = 1e-4;
 
@@ -112,6 +115,9 @@ struct FitResult {
   int starts_at_best = 0;                     // of the restarts; 0: not searched for
   std::optional<double> kept_log_likelihood;  // of the chain whose states stay through all periods
   std::optional<RefinementReport> refinement;
+  /// Expected students behind each state, steps by states ("left" last); empty for a model without states. Goes into
+  /// the record of training, for questions to withhold what rests on few.
+  std::vector<std::vector<double>> state_students;
   std::vector<std::string> warnings;
   double seconds = 0;
 
