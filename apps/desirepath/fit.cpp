@@ -39,7 +39,7 @@ void add_fit(Program& program) {
     if (options->out.empty() && !options->dry_run) throw OptionError("--out MODEL is required");
     const FitOptions fit_options = training->options(console);
     if (options->publish) require_publishable(fit_options);
-    Cohort cohort = open_cohort(options->cohort, *table, console);
+    Cohort cohort = open_cohort(options->cohort, *table, console, TableUse::train);
     const Id all_courses = cohort.schema().course_count();
     if (options->publish) cohort = without_rare_courses(cohort, static_cast<std::int64_t>(least_students));
     const Compute compute(console.thread_count(), console.interrupt_flag());

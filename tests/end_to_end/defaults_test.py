@@ -5,6 +5,22 @@ import unittest
 from program import ProgramTest
 
 
+class RareCourses(ProgramTest):
+    def test_ten_takers_where_a_model_is_trained(self):
+        self.write_students()
+        with open(self.path("t.csv"), "a") as table:
+            table.write("".join(f"s{n:04d}a,1,RARE\n" for n in range(9)))
+        for verb in (("fit", "t.csv", "--model", "nb", "--states", 2, "--iterations", 3, "--out", "m.desirepath"),
+                     ("select", "t.csv", "--model", "nb", "--states", "1,2", "--iterations", 3)):
+            done = self.run_program(*verb)
+            self.assertIn("1 course under 10 takers dropped", done.err)
+        self.assertNotIn(b"RARE", self.read("m.desirepath"))
+        self.run_program("fit", "t.csv", "--model", "nb", "--states", 2, "--min-takers", 1, "--out", "n.desirepath", "--quiet")
+        self.assertIn(b"RARE", self.read("n.desirepath"))
+        # Asked about, a table keeps all its courses: this one the model does not know.
+        self.assertIn("does not know", self.run_program("score", "m.desirepath", "t.csv", code=3).err)
+
+
 class Periods(ProgramTest):
     def write_two_candidates(self):
         # Period: the hour of the day a class meets.

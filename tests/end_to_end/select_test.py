@@ -51,14 +51,14 @@ class Select(ProgramTest):
         for seed in range(1, 60):  # a split that holds the odd one out
             self.write("t.csv", "student,period,course\n" + rows)
             done = self.run_program("select", "t.csv", "--model", "nb", "--states", "1", "--held-out", 0.4, "--pseudocount", 0,
-                                    "--seed", seed, "--json")
+                                    "--min-takers", 1, "--seed", seed, "--json")
             if done.json["rows"][0]["held_out"] is None:
                 break
         self.assertIsNone(done.json["rows"][0]["held_out"])
         self.assertIsNone(done.json["best"]["held_out"])
         self.assertIn("impossible (probability 0)", done.err)
         text = self.run_program("select", "t.csv", "--model", "nb", "--states", "1", "--held-out", 0.4, "--pseudocount", 0, "--seed", seed,
-                                "--figure", "k.svg").out
+                                "--min-takers", 1, "--figure", "k.svg").out
         self.assertIn("impossible", text)
         self.assertNotIn("nan", self.path("k.svg").read_text().lower())
 
