@@ -16,7 +16,7 @@ void add_fit(Program& program) {
   Verb& verb =
       program.add({"fit",
                    "train a model",
-                   {"desirepath fit all.cohort --model cmm --states 8 --out all.desirepath",
+                   {"desirepath fit all.cohort --out all.desirepath",
                     "desirepath fit enrollments.csv --model tan --states 6 --restarts 5 --out tan.desirepath --json"}});
   struct Options {
     std::string cohort, out;
@@ -37,9 +37,10 @@ void add_fit(Program& program) {
   verb.run = [&verb, options, training, table] {
     Console& console = *verb.console;
     if (options->out.empty() && !options->dry_run) throw OptionError("--out MODEL is required");
-    const FitOptions fit_options = training->options(console);
+    FitOptions fit_options = training->options(console);
     if (options->publish) require_publishable(fit_options);
     Cohort cohort = open_cohort(options->cohort, *table, console, TableUse::train);
+    training->fit_to(cohort, fit_options, console);
     const Id all_courses = cohort.schema().course_count();
     if (options->publish) cohort = without_rare_courses(cohort, static_cast<std::int64_t>(least_students));
     const Compute compute(console.thread_count(), console.interrupt_flag());

@@ -7,8 +7,10 @@
 #include "setting_options.h"
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/ingest/source.h"
+#include "desirepath/models/default_model.h"
 
 namespace desirepath::app {
 
@@ -60,7 +62,8 @@ std::shared_ptr<FitArguments> add_fit_options(Verb& verb, bool single) {
   for (const EmissionFamily& family : catalog.emissions)
     families.push_back(family.name);
   const std::string model = "Model", training = "Training";
-  app.add_option("--model", a->model, join(models, "; "))->capture_default_str()->group(model);
+  app.add_option("--model", a->model, join(models, "; "))->default_str(std::string(default_choice))->group(model);
+  app.footer(concat(app.get_footer(), "\n\n", which_model()));
   app.add_option("--emission", a->emission, concat(join(families, "|"), "; default by model"))->group(model);
   std::vector<Setting> settings = all_fit_settings(catalog);
   for (const Setting& info : settings) {
@@ -104,13 +107,22 @@ bool FitArguments::start_is_word() const {
 }
 
 FitOptions FitArguments::options(const Console& console) const {
-  const std::string choice = emission.empty() ? model : concat(split(model, '+').front(), "+", emission);
+  const std::string name = by_default() ? std::string(default_choice) : model.empty() ? "cmm" : model;
+  const std::string choice = emission.empty() ? name : concat(split(name, '+').front(), "+", emission);
   FitOptions options(choice);
   options.seed = console.seed;
   options.set(settings);
   if (start_is_word()) options.set("start", start);
   if (const auto share = number_in<double>(validation)) options.set("validation", *share);
   return options;
+}
+
+void FitArguments::fit_to(const Cohort& cohort, FitOptions& options, const Console& console) const {
+  if (!by_default() || options.values().contains("states")) return;
+  const Id states = default_states(cohort.student_count());
+  options.set("states", std::int64_t{states});
+  console.say(concat("no ", setting_name("model"), " named: ", options.choice().name(), " with ", states,
+                     " states; 'desirepath select' measures other numbers"));
 }
 
 TrainingContext FitArguments::context(Console& console, const Compute& compute, const Cohort& cohort,

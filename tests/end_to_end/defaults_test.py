@@ -5,6 +5,27 @@ import unittest
 from program import ProgramTest
 
 
+class Model(ProgramTest):
+    def test_without_a_name_it_is_the_one_for_states(self):
+        self.write_students()
+        fit = self.run_program("fit", "t.csv", "--out", "m.desirepath", "--json").json
+        self.assertEqual((fit["model"], fit["emission"], fit["states"]), ("cmm", "bernoulli", 2))
+        self.assertLess(fit["parameters"], 1000)
+        named = self.run_program("fit", "t.csv", "--model", "cmm", "--states", 2, "--iterations", 3, "--out", "n.desirepath", "--json").json
+        self.assertEqual(named["emission"], "gaussian")  # the paper's
+        given = self.run_program("fit", "t.csv", "--states", 3, "--out", "o.desirepath", "--json").json
+        self.assertEqual((given["emission"], given["states"]), ("bernoulli", 3))
+        said = self.run_program("fit", "t.csv", "--out", "p.desirepath").err
+        self.assertIn("no --model named: cmm+bernoulli with 2 states", said)
+        self.assertIn("Which model for which question", self.run_program("fit", "--help").out)
+
+    def test_more_parameters_than_enrollments_are_warned_of(self):
+        self.write_students(students=40)
+        fit = self.fit("--model", "nb", "--states", 20).json
+        self.assertIn("than enrollments", " ".join(fit["warnings"]))
+        self.assertNotIn("than enrollments", " ".join(self.fit("--model", "nb", "--states", 2).json["warnings"]))
+
+
 class RareCourses(ProgramTest):
     def test_ten_takers_where_a_model_is_trained(self):
         self.write_students()

@@ -436,6 +436,11 @@ class ChainFit : public Training {
                  " held out of training to judge it; ", setting_name("validation"), " names others"));
     if (std::string small = small_states_note(result.state_students, layout_, cohort_.schema()); !small.empty())
       result.warnings.push_back(std::move(small));
+    const std::int64_t enrollments = train_->enrollments().one_count(), free = result.model->parameter_count();
+    if (free > enrollments)
+      result.warnings.push_back(concat("more parameters (", with_separators(free), ") than enrollments (",
+                                       with_separators(enrollments), "): fewer ", setting_name("states"),
+                                       " or a simpler model would say as much"));
     if (settings_.states > train_->student_count()) result.warnings.emplace_back("there are more states than students");
     if (candidates_->is_search()) {
       result.starts_at_best = result.count_at_best();
