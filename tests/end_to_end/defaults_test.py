@@ -32,7 +32,8 @@ class RareCourses(ProgramTest):
         with open(self.path("t.csv"), "a") as table:
             table.write("".join(f"s{n:04d}a,1,RARE\n" for n in range(9)))
         for verb in (("fit", "t.csv", "--model", "nb", "--states", 2, "--iterations", 3, "--out", "m.desirepath"),
-                     ("select", "t.csv", "--model", "nb", "--states", "1,2", "--iterations", 3)):
+                     ("select", "t.csv", "--model", "nb", "--states", "1,2", "--iterations", 3),
+                     ("compare", "t.csv", "--models", "nb", "--states", "1,2", "--iterations", 3)):
             done = self.run_program(*verb)
             self.assertIn("1 course under 10 takers dropped", done.err)
         self.assertNotIn(b"RARE", self.read("m.desirepath"))

@@ -28,7 +28,7 @@ class Select(ProgramTest):
         self.write_students(students=80)
         done = self.run_program("select", "t.csv", "--model", "hmm", "--emission", "bernoulli", "--states", "1,3", "--figure", "k.svg",
                                 "--csv", "--quiet")
-        self.assertEqual(done.header, "states,parameters,log_likelihood,bic,aic,icl,held_out,standard_error,iterations,converged")
+        self.assertEqual(done.header, "states,parameters,log_likelihood,bic,aic,icl,likelihood_kind,held_out,standard_error,iterations,converged")
         self.assertEqual([row["states"] for row in done.rows], ["1", "3"])
         tree.parse(self.path("k.svg"))
         self.run_program("select", "t.csv", "--model", "nb", "--states", "1,2", "--figure", "k.svg", code=6)  # it exists
