@@ -7,6 +7,8 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/emissions/bernoulli.h"
+#include "desirepath/emissions/hidden_tree.h"
 #include "desirepath/models/chain_fit.h"
 #include "desirepath/models/chain_inputs.h"
 #include "desirepath/models/chain_settings.h"
@@ -81,6 +83,10 @@ Vector chain_leave_one_out(const Model& model, const std::string& training, cons
   const HiddenChain& chain = as_chain(model, "leave-one-out");
   const FitOptions options = FitOptions::from_record(record);
   const auto settings = options.read<ChainSettings>();
+  // Before any work: a scoring of all students may take minutes.
+  const std::string& family = chain.identity().emission;
+  if (family != BernoulliEmission::family_name && family != HiddenTreeEmission::family_name)
+    throw OptionError(concat("leave-one-out: there is none for the emission '", family, "'"));
   if (settings.validation)
     throw OptionError(concat("leave-one-out: the model was trained on a share of the students (",
                              setting_name("validation"), "); train on all"));
