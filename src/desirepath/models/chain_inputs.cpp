@@ -81,7 +81,8 @@ ChainParameters warm_parameters(const Model& model, const ChainIdentity& wanted,
     Matrix& transition = parameters.prior.transitions[t];
     for (Id from = 0; from < task.states; ++from) {
       Eigen::RowVectorXd weights = transition.row(from);
-      if (weights.minCoeff() > 0) continue;
+      const std::vector<Id> free = task.fixed.free_entries(static_cast<Id>(t), from, static_cast<Id>(weights.size()));
+      if (std::ranges::all_of(free, [&](Id to) { return weights[to] > 0; })) continue;
       transition.row(from) = task.fixed.row(static_cast<Id>(t), from, weights.array() + opening);
     }
   }
