@@ -63,7 +63,7 @@ std::shared_ptr<FitArguments> add_fit_options(Verb& verb, bool single) {
     families.push_back(family.name);
   const std::string model = "Model", training = "Training";
   app.add_option("--model", a->model, join(models, "; "))->default_str(std::string(default_choice))->group(model);
-  app.footer(concat(app.get_footer(), "\n\n", which_model()));
+  app.footer(concat(which_model(), "\n\n", app.get_footer()));
   app.add_option("--emission", a->emission, concat(join(families, "|"), "; default by model"))->group(model);
   std::vector<Setting> settings = all_fit_settings(catalog);
   for (const Setting& info : settings) {

@@ -25,7 +25,6 @@ inline std::string which_model() {
          "  kinds of students, how they flow     cmm+bernoulli (without --model), nb (one kind a student)\n"
          "  what they will take, seats, samples,\n"
          "  prerequisites, typicality            hct\n"
-         "  one kind a student, few courses      nb --carry-over: answers too\n"
          "  the paper's models                   nb, tan, gmm, cmm (Gaussian)";
 }
 
