@@ -8,6 +8,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
+#include "desirepath/models/publication.h"
 
 namespace desirepath::app {
 
@@ -15,11 +16,11 @@ void add_fit(Program& program) {
   Verb& verb =
       program.add({"fit",
                    "train a model",
-                   {"desirepath fit all.cohort --model cmm --states 8 --out all.desirepath",
+                   {"desirepath fit all.cohort --out all.desirepath",
                     "desirepath fit enrollments.csv --model tan --states 6 --restarts 5 --out tan.desirepath --json"}});
   struct Options {
     std::string cohort, out;
-    bool dry_run = false, require_convergence = false;
+    bool dry_run = false, require_convergence = false, publish = false;
   };
   auto options = std::make_shared<Options>();
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->type_name("FILE")->required();
@@ -28,13 +29,20 @@ void add_fit(Program& program) {
   verb.app->add_flag("--dry-run", options->dry_run, "say what memory and time training would take, and stop");
   verb.app->add_flag("--require-convergence", options->require_convergence,
                      "exit with 4 when training did not converge");
+  verb.app->add_flag("--publish", options->publish,
+                     "write a model to hand out: states under 10 expected students merged, courses under 10 takers "
+                     "dropped, parameters rounded to what their standard error bears");
   auto training = add_fit_options(verb, /*single=*/true);
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, training, table] {
     Console& console = *verb.console;
     if (options->out.empty() && !options->dry_run) throw OptionError("--out MODEL is required");
-    const FitOptions fit_options = training->options(console);
-    const Cohort cohort = open_cohort(options->cohort, *table, console);
+    FitOptions fit_options = training->options(console);
+    if (options->publish) require_publishable(fit_options);
+    Cohort cohort = open_cohort(options->cohort, *table, console, TableUse::train);
+    training->fit_to(cohort, fit_options, console);
+    const Id all_courses = cohort.schema().course_count();
+    if (options->publish) cohort = without_rare_courses(cohort, static_cast<std::int64_t>(least_students));
     const Compute compute(console.thread_count(), console.interrupt_flag());
     const TrainingContext context = training->context(console, compute, cohort, *table);
     const TrainingTask task{cohort, fit_options, context};
@@ -46,7 +54,12 @@ void add_fit(Program& program) {
       return;
     }
     console.say(concat("training needs about ", as_bytes_text(estimate.bytes), " of memory"));
-    const FitResult fit = prepared->run();
+    FitResult fit = prepared->run();
+    std::optional<Publication> published;
+    if (options->publish) {
+      published = publish(fit, task);
+      published->courses_dropped = all_courses - cohort.schema().course_count();
+    }
     console.end_progress();
     save_model(*fit.model, training_record(task, fit), options->out, console.overwrite());
     std::error_code ignored;
@@ -55,9 +68,12 @@ void add_fit(Program& program) {
     for (const std::string& warning : fit.warnings)
       console.warn(warning);
     if (console.json) {
-      console.print_json("fit", fit.to_json());
+      nlohmann::ordered_json json = fit.to_json();
+      if (published) json["published"] = published->to_json();
+      console.print_json("fit", json);
     } else if (!console.quiet) {
       fit.print(std::cerr);
+      if (published) console.say(published->text());
       console.say(concat("wrote ", options->out));
     }
     if (options->require_convergence && !fit.converged) {

@@ -1,12 +1,16 @@
 #include "fit_arguments.h"
 
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 
 #include "setting_options.h"
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/ingest/source.h"
+#include "desirepath/models/default_model.h"
 
 namespace desirepath::app {
 
@@ -27,6 +31,7 @@ std::vector<LabelRow> read_labels(const std::string& file) {
   if (!weight) weight = table.find("probability");  // as `states --csv` writes them
   std::vector<LabelRow> rows;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    if (table.rows[r][state] == "left") continue;  // who has left is in no state
     rows.push_back({table.rows[r][student], table.rows[r][period], number_at<Id>(table, r, state),
                     weight ? number_at<double>(table, r, *weight) : 1, table.records[r]});
   }
@@ -57,7 +62,8 @@ std::shared_ptr<FitArguments> add_fit_options(Verb& verb, bool single) {
   for (const EmissionFamily& family : catalog.emissions)
     families.push_back(family.name);
   const std::string model = "Model", training = "Training";
-  app.add_option("--model", a->model, join(models, "; "))->capture_default_str()->group(model);
+  app.add_option("--model", a->model, join(models, "; "))->default_str(std::string(default_choice))->group(model);
+  app.footer(concat(which_model(), "\n\n", app.get_footer()));
   app.add_option("--emission", a->emission, concat(join(families, "|"), "; default by model"))->group(model);
   std::vector<Setting> settings = all_fit_settings(catalog);
   for (const Setting& info : settings) {
@@ -94,14 +100,29 @@ std::shared_ptr<FitArguments> add_fit_options(Verb& verb, bool single) {
   return a;
 }
 
+bool FitArguments::start_is_word() const {
+  const std::vector<Setting> known = all_fit_settings(standard_catalog());
+  const auto setting = std::ranges::find(known, "start", &Setting::name);
+  return std::ranges::find(setting->choices, start) != setting->choices.end();
+}
+
 FitOptions FitArguments::options(const Console& console) const {
-  const std::string choice = emission.empty() ? model : concat(split(model, '+').front(), "+", emission);
+  const std::string name = by_default() ? std::string(default_choice) : model.empty() ? "cmm" : model;
+  const std::string choice = emission.empty() ? name : concat(split(name, '+').front(), "+", emission);
   FitOptions options(choice);
   options.seed = console.seed;
   options.set(settings);
-  if (start == "kmeans" || start == "random") options.set("start", start);
+  if (start_is_word()) options.set("start", start);
   if (const auto share = number_in<double>(validation)) options.set("validation", *share);
   return options;
+}
+
+void FitArguments::fit_to(const Cohort& cohort, FitOptions& options, const Console& console) const {
+  if (!by_default() || options.values().contains("states")) return;
+  const Id states = default_states(cohort.student_count());
+  options.set("states", std::int64_t{states});
+  console.say(concat("no ", setting_name("model"), " named: ", options.choice().name(), " with ", states,
+                     " states; 'desirepath select' measures other numbers"));
 }
 
 TrainingContext FitArguments::context(Console& console, const Compute& compute, const Cohort& cohort,
@@ -110,7 +131,7 @@ TrainingContext FitArguments::context(Console& console, const Compute& compute, 
   context.checkpoint = checkpoint;
   context.checkpoint_interval = checkpoint_every;
   context.resume = resume;
-  if (!start.empty() && start != "kmeans" && start != "random") {
+  if (!start.empty() && !start_is_word()) {
     context.labels_file = start;
     context.labels = read_labels(start);
   }

@@ -17,12 +17,18 @@
 namespace desirepath::app {
 
 struct FitArguments {
-  std::string model = "cmm", emission, start, validation, warm, match, transitions, checkpoint;
+  std::string model, emission, start, validation, warm, match, transitions, checkpoint;
   double checkpoint_every = 30;
   bool resume = false;
   SettingValues settings;
 
   FitOptions options(const Console& console) const;
+  /// Neither model nor emission is named: what is best for states, and as many as the students bear.
+  bool by_default() const { return model.empty() && emission.empty(); }
+  /// With what depends on the cohort.
+  void fit_to(const Cohort& cohort, FitOptions& options, const Console& console) const;
+  /// --start names a kind of start, not a file.
+  bool start_is_word() const;
   /// Files the arguments name are read here and kept alive by the object.
   TrainingContext context(Console& console, const Compute& compute, const Cohort& cohort,
                           const RawTableArguments& table);

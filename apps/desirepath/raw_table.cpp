@@ -54,15 +54,25 @@ Cohort open_cohort_file(const std::string& path, const RawTableArguments& argume
 
 }  // namespace
 
-Cohort open_cohort(const std::string& path, const RawTableArguments& arguments, Console& console) {
+Cohort open_cohort(const std::string& path, const RawTableArguments& arguments, Console& console, TableUse use) {
   if (ArchiveReader::looks_like_archive(path)) return open_cohort_file(path, arguments, console);
   TableOptions options = arguments.options(console);
-  options.min_takers = options.min_takers.value_or(1);
+  const bool by_default = !options.min_takers;
+  options.min_takers = use == TableUse::train ? options.least_takers() : options.min_takers.value_or(1);
   Prepared prepared = prepare_cohort({path}, options, console.progress_sink());
   console.end_progress();
   if (prepared.report.rows_rejected() > 0) {
     console.warn(concat(counted(prepared.report.rows_rejected(), "row", "rows"), " of ",
                         with_separators(prepared.report.rows_in), " rejected; 'desirepath check' says why"));
+  }
+  for (const std::string& note : prepared.report.notes)
+    console.say(note);
+  const std::vector<Stage>& stages = prepared.report.stages;
+  for (std::size_t i = 1; by_default && i < stages.size(); ++i) {
+    if (stages[i].rule.find("takers") == std::string::npos) continue;
+    console.say(concat(counted(stages[i - 1].courses - stages[i].courses, "course", "courses"), " under ",
+                       *options.min_takers, " takers dropped (", counted(stages[i].taken, "enrollment", "enrollments"),
+                       "); ", setting_name("min-takers"), " 1 keeps them"));
   }
   return std::move(prepared.cohort);
 }

@@ -22,9 +22,13 @@ struct RawTableArguments {
 
 std::shared_ptr<RawTableArguments> add_raw_table_options(CLI::App& app);
 
-/// A prepared cohort file, the students of it that --where selects, or a raw table prepared on the way; there a course
-/// needs but one taker where the user does not say otherwise.
-Cohort open_cohort(const std::string& path, const RawTableArguments& arguments, Console& console);
+/// What a raw table is for decides, where the user does not, how many takers a course needs: a model of courses that
+/// few took learns these few, so ten where one is trained; one where a table is only asked about.
+enum class TableUse { ask, train };
+
+/// A prepared cohort file, the students of it that --where selects, or a raw table prepared on the way.
+Cohort open_cohort(const std::string& path, const RawTableArguments& arguments, Console& console,
+                   TableUse use = TableUse::ask);
 /// The same through another schema.
 Cohort open_aligned_cohort(const std::string& path, const Schema& schema, UnseenCourses unseen,
                            const std::string& whose, const RawTableArguments& arguments, Console& console);

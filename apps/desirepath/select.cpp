@@ -43,7 +43,7 @@ void add_select(Program& program) {
       fit_options.set("tree-states", std::int64_t{parse_state_range(*options->tree_states).front()});
     const std::vector<Id> states =
         parse_state_range(by_trees ? options->tree_states.value_or("8,16,32") : options->states.value_or("2:12"));
-    const Cohort cohort = open_cohort(options->cohort, *table, console);
+    const Cohort cohort = open_cohort(options->cohort, *table, console, TableUse::train);
     const Compute compute(console.thread_count(), console.interrupt_flag());
     const Selection selection =
         select_states(cohort, fit_options, states, options->share, training->context(console, compute, cohort, *table));

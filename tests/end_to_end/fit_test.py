@@ -224,6 +224,25 @@ class Starts(ProgramTest):
             again = self.fit(*model, "--states", 3, "--start", "l.csv", "--iterations", 5, out="n.desirepath").json
             self.assertGreater(again["trace"][-1], first["log_likelihood"] - 1e-3 * abs(first["log_likelihood"]))
 
+    def test_the_states_of_a_mixture_start_a_chain(self):
+        self.write_students(unknown=0.3)
+        self.run_program("prepare", "t.csv", "--absent", "left", "--min-takers", 1, "--out", "t.cohort", "--quiet")
+        for model in (("--model", "nb"), CMM):
+            first = self.fit(*model, "--states", 3, cohort="t.cohort").json
+            self.write("l.csv", self.run_program("states", "m.desirepath", "t.cohort", "--csv").out)
+            chain = self.fit(*CMM, "--states", 3, "--start", "l.csv", out="n.desirepath", cohort="t.cohort").json
+            self.assertGreater(chain["log_likelihood"], first["log_likelihood"] - 1e-3 * abs(first["log_likelihood"]))
+        self.assertIn(",left,", self.read("l.csv").decode())  # skipped, not refused
+
+    def test_how_many_starts_reached_the_best(self):
+        self.write_students()
+        done = self.run_program("fit", "t.csv", "--model", "nb", "--states", 2, "--out", "m.desirepath")
+        self.assertRegex(done.err, r"of 3 starts \d came within 0.01 % of the best likelihood")
+        fit = self.fit("--model", "nb", "--states", 2).json
+        best = max(r["log_likelihood"] for r in fit["restarts"])
+        self.assertEqual(fit["starts_at_best"], sum(r["log_likelihood"] >= best + 1e-4 * best for r in fit["restarts"]))
+        self.assertTrue(all(r["start"] for r in fit["restarts"]))
+
     def test_warm_start_goes_on(self):
         self.write_students()
         first = self.fit(*CMM, "--states", 3, "--iterations", 6, "--restarts", 1, "--tolerance", 0).json

@@ -110,7 +110,8 @@ class States(ProgramTest):
         for model, periods in ((("--model", "nb"), ["all"]), (CMM, ["1", "2", "3"])):
             self.fit(*model, "--states", 3)
             table = self.run_program("states", "m.desirepath", "t.csv", "--csv")
-            self.assertEqual(table.header, "student,period,state,probability")
+            self.assertEqual(table.header, "student,period,state,probability,present")
+            self.assertEqual({row["present"] for row in table.rows}, {"1"} if periods == ["all"] else {"0", "1"})
             self.assertEqual(len(table.rows), 160 * len(periods) * 3)
             self.assertEqual({row["state"] for row in table.rows}, {"0", "1", "2"})
             self.assertEqual({row["period"] for row in table.rows}, set(periods))
@@ -135,10 +136,51 @@ class States(ProgramTest):
             self.assertEqual(probabilities, sorted(probabilities, reverse=True))
             lifts = [course["lift"] for course in entry["marking"]]
             self.assertEqual(lifts, sorted(lifts, reverse=True))
-        for matrix in done["transitions"]:
-            self.assertTrue(all(close(sum(row), 1) for row in matrix))
+            self.assertEqual(entry["students"], round(entry["students"]))
+            self.assertGreaterEqual(entry["students"], 10)
+        for matrix in done["transitions"]:  # what fewer than ten students take is null, and never alone in its row
+            self.assertTrue(all(row.count(None) != 1 for row in matrix))
+            self.assertTrue(all(None in row or close(sum(row), 1) for row in matrix))
         self.assertIn("period 1, state 0", self.run_program("states", "m.desirepath").out)
-        self.assertEqual(self.run_program("states", "m.desirepath", "--csv").header, "period,state,share,most taken,marked by")
+        self.assertEqual(self.run_program("states", "m.desirepath", "--csv").header, "period,state,students,share,most taken,marked by")
+
+    def write_a_loner(self, others=90):
+        """Two kinds of students, and one who took eight courses nobody else did."""
+        lines = ["student,period,course"]
+        for number in range(others):
+            for period in (1, 2):
+                lines += [f"s{number},{period},{'AB'[number % 2]}{c}" for c in range(6) if (number + 3 * c + period) % 5]
+        lines += [f"loner,{period},ODD{c}" for period in (1, 2) for c in range(8)]
+        return self.write("t.csv", "\n".join(lines) + "\n")
+
+    def test_a_state_of_one_student_is_withheld(self):
+        self.write_a_loner()
+        for model in (("--model", "nb"), CMM):
+            fit = self.fit(*model, "--states", 3, "--min-takers", 1)
+            self.assertIn("fewer than 10 expected students", " ".join(fit.json["warnings"]))
+            for form in ((), ("--csv",), ("--json",)):
+                shown = self.run_program("states", "m.desirepath", *form)
+                self.assertNotIn("ODD", shown.out)
+            entries = shown.json["states"]
+            self.assertGreaterEqual(shown.json["withheld_states"], 2)  # the loner's, and another to hide it among
+            self.assertTrue(all(entry["students"] >= 10 for entry in entries))
+            self.assertIn("other", [entry["state"] for entry in entries])
+            self.assertIn("shown as other", self.run_program("states", "m.desirepath").err)
+            self.assertNotIn("state_students", self.run_program("inspect", "m.desirepath", "--json").out)
+        self.assertIn("min-cell", self.run_program("states", "m.desirepath", "--min-cell", 4, code=2).err)
+        self.run_program("states", "m.desirepath", "--min-cell", 5)
+
+    def test_a_published_model_holds_no_small_state(self):
+        self.write_a_loner()
+        for model in (("--model", "nb"), CMM, ("--model", "cmm", "--emission", "tree")):
+            fit = self.fit(*model, "--states", 12, "--min-takers", 1, "--publish").json
+            self.assertLess(fit["states"], 12)
+            self.assertEqual(fit["published"]["courses_dropped"], 8)
+            self.assertNotIn(b"ODD", self.read("m.desirepath"))
+            self.assertEqual(self.run_program("states", "m.desirepath", "--json").json["withheld_states"], 0)
+        done = self.run_program("fit", "t.csv", "--model", "nb", "--states", 12, "--min-takers", 1, "--publish", "--out", "n.desirepath")
+        self.assertRegex(done.err, r"published: 8 courses under 10 takers dropped, 12 states merged into \d, parameters rounded; that costs")
+        self.assertIn("publish", self.run_program("fit", "t.csv", "--model", "hct", "--publish", "--out", "h", code=2).err)
 
     def test_the_largest_state_comes_first(self):
         self.write_students(kinds=3)

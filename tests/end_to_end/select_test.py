@@ -28,7 +28,7 @@ class Select(ProgramTest):
         self.write_students(students=80)
         done = self.run_program("select", "t.csv", "--model", "hmm", "--emission", "bernoulli", "--states", "1,3", "--figure", "k.svg",
                                 "--csv", "--quiet")
-        self.assertEqual(done.header, "states,parameters,log_likelihood,bic,aic,icl,held_out,standard_error,iterations,converged")
+        self.assertEqual(done.header, "states,parameters,log_likelihood,bic,aic,icl,likelihood_kind,held_out,standard_error,iterations,converged")
         self.assertEqual([row["states"] for row in done.rows], ["1", "3"])
         tree.parse(self.path("k.svg"))
         self.run_program("select", "t.csv", "--model", "nb", "--states", "1,2", "--figure", "k.svg", code=6)  # it exists
@@ -51,14 +51,14 @@ class Select(ProgramTest):
         for seed in range(1, 60):  # a split that holds the odd one out
             self.write("t.csv", "student,period,course\n" + rows)
             done = self.run_program("select", "t.csv", "--model", "nb", "--states", "1", "--held-out", 0.4, "--pseudocount", 0,
-                                    "--seed", seed, "--json")
+                                    "--min-takers", 1, "--seed", seed, "--json")
             if done.json["rows"][0]["held_out"] is None:
                 break
         self.assertIsNone(done.json["rows"][0]["held_out"])
         self.assertIsNone(done.json["best"]["held_out"])
         self.assertIn("impossible (probability 0)", done.err)
         text = self.run_program("select", "t.csv", "--model", "nb", "--states", "1", "--held-out", 0.4, "--pseudocount", 0, "--seed", seed,
-                                "--figure", "k.svg").out
+                                "--min-takers", 1, "--figure", "k.svg").out
         self.assertIn("impossible", text)
         self.assertNotIn("nan", self.path("k.svg").read_text().lower())
 

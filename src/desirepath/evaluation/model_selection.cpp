@@ -85,9 +85,16 @@ Selection select_states(const Cohort& cohort, const FitOptions& options, const s
     selection.rows.push_back(row);
   }
   const auto& rows = selection.rows;
-  selection.best_bic = std::ranges::min_element(rows, {}, &SelectionRow::bic)->states;
-  selection.best_aic = std::ranges::min_element(rows, {}, &SelectionRow::aic)->states;
-  selection.best_icl = std::ranges::min_element(rows, {}, &SelectionRow::icl)->states;
+  const auto best_by = [&](double SelectionRow::*criterion) {
+    const SelectionRow* least = nullptr;
+    for (const SelectionRow& row : rows) {
+      if (!selection.is_void(row) && (least == nullptr || row.*criterion < least->*criterion)) least = &row;
+    }
+    return least == nullptr ? 0 : least->states;
+  };
+  selection.best_bic = best_by(&SelectionRow::bic);
+  selection.best_aic = best_by(&SelectionRow::aic);
+  selection.best_icl = best_by(&SelectionRow::icl);
   const auto best = std::ranges::max_element(rows, {}, &SelectionRow::held_out);
   selection.best_held_out = std::isfinite(best->held_out) ? best->states : 0;
   return selection;
@@ -98,7 +105,12 @@ std::string Selection::finding() const {
                     ? concat("Held-out likelihood is best with ", best_held_out, " states")
                     : std::string("Some held-out students are impossible with every number of states (probability 0)"),
                 criteria_kind == kind ? "" : concat(" (", name_of(kind), "); of the training ", name_of(criteria_kind)),
-                ", BIC with ", best_bic, ", ICL with ", best_icl, ", AIC with ", best_aic, ".");
+                best_bic > 0 ? concat(", BIC with ", best_bic, ", ICL with ", best_icl, ", AIC with ", best_aic) : "",
+                std::ranges::any_of(rows, [&](const SelectionRow& row) { return is_void(row); })
+                    ? concat("; BIC, AIC and ICL are void where parameters exceed the ",
+                             with_separators(training_students), " students")
+                    : "",
+                ".");
 }
 
 Table Selection::table() const {
@@ -108,28 +120,33 @@ Table Selection::table() const {
                {"bic", 1},
                {"aic", 1},
                {"icl", 1},
+               {"likelihood_kind"},
                {"held_out", 4},
                {"standard_error", 4},
                {"iterations"},
                {"converged"}});
   for (const SelectionRow& row : rows) {
-    table.add_row({std::int64_t{row.states}, row.parameters, row.log_likelihood, row.bic, row.aic, row.icl,
-                   row.held_out, row.held_out_error, std::int64_t{row.iterations},
-                   std::string(row.converged ? "yes" : "no")});
+    const auto criterion = [&](double value) { return is_void(row) ? Cell() : Cell(value); };
+    table.add_row({std::int64_t{row.states}, row.parameters, row.log_likelihood, criterion(row.bic), criterion(row.aic),
+                   criterion(row.icl), std::string(name_of(kind)), row.held_out, row.held_out_error,
+                   std::int64_t{row.iterations}, std::string(row.converged ? "yes" : "no")});
   }
   return table;
 }
 
 nlohmann::ordered_json Selection::to_json() const {
+  const auto number_or_null = [](Id best) {
+    return best > 0 ? nlohmann::ordered_json(best) : nlohmann::ordered_json();
+  };
   return {{"model", model},
           {"likelihood_kind", std::string(name_of(kind))},
           {"criteria_kind", std::string(name_of(criteria_kind))},
           {"training_students", training_students},
           {"validation_students", validation_students},
           {"best",
-           {{"bic", best_bic},
-            {"aic", best_aic},
-            {"icl", best_icl},
+           {{"bic", number_or_null(best_bic)},
+            {"aic", number_or_null(best_aic)},
+            {"icl", number_or_null(best_icl)},
             {"held_out", best_held_out > 0 ? nlohmann::ordered_json(best_held_out) : nlohmann::ordered_json()}}},
           {"rows", table().to_json()}};
 }
@@ -141,6 +158,9 @@ void Selection::print(std::ostream& out) const {
 
 std::vector<std::string> Selection::warnings() const {
   std::vector<std::string> result;
+  if (rows.size() > 1 && (best_held_out == rows.back().states || best_held_out == rows.front().states))
+    result.push_back(concat("the best number of states, ", best_held_out, ", is an end of the range: ask for ",
+                            best_held_out == rows.back().states ? "more" : "fewer"));
   for (const SelectionRow& row : rows) {
     if (row.impossible == 0) continue;
     result.push_back(

@@ -33,6 +33,8 @@ struct Selection : Answer {
   /// Best K by each criterion; 0 where held-out students are impossible with every K.
   Id best_bic = 0, best_aic = 0, best_icl = 0, best_held_out = 0;
 
+  /// The criteria are asymptotic in the students: with more parameters than these they say nothing.
+  bool is_void(const SelectionRow& row) const { return row.parameters > training_students; }
   /// One sentence.
   std::string finding() const;
   nlohmann::ordered_json to_json() const override;

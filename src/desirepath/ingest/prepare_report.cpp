@@ -55,9 +55,24 @@ PrepareReport PrepareReport::of_reading(RowCollection& collection, const TableOp
   report.rejects = std::move(collection.rejects);
   for (const SourceSummary& source : report.sources)
     report.rows_in += source.rows;
-  if (options.periods == PeriodRule::automatic && collection.periods != PeriodRule::as_given) {
+  const auto source_of = [&](std::string_view role) -> std::string {
+    for (const SourceSummary& source : report.sources) {
+      for (const std::string& mapping : source.mapping) {
+        if (mapping.starts_with(concat(role, " = "))) return mapping.substr(role.size() + 3);
+      }
+    }
+    return {};
+  };
+  const std::string period = source_of("period"), term = source_of("term");
+  if (options.periods == PeriodRule::automatic && collection.periods != PeriodRule::as_given && period.empty()) {
     report.notes.push_back(concat("no period column: periods are years since entry, counted from the terms (",
                                   setting_name("periods"), ")"));
+  }
+  if (!period.empty() && !term.empty() && options.periods == PeriodRule::automatic) {
+    report.notes.push_back(concat("two columns could say the period: '", period, "' and the term '", term, "'; ",
+                                  collection.periods == PeriodRule::as_given ? "the period is taken as it stands"
+                                                                             : "periods are counted from the term",
+                                  " (", setting_name("periods"), " says otherwise)"));
   }
   if (collection.withdrawals > 0 && options.withdrawn == RowRule::keep) {
     report.notes.push_back(concat(counted(collection.withdrawals, "row has", "rows have"),

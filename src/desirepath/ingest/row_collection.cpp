@@ -165,7 +165,10 @@ class Collector {
 
   void settle_rules(const MappedSource& source, const std::string& file) {
     PeriodRule rule = options_.periods;
-    if (rule == PeriodRule::automatic) rule = source.period ? PeriodRule::as_given : PeriodRule::years_since_entry;
+    // Who maps the term and not the period means the term, whatever another column happens to be called.
+    const bool term_is_meant = options_.map.contains("term") && !options_.map.contains("period");
+    if (rule == PeriodRule::automatic)
+      rule = source.period && !term_is_meant ? PeriodRule::as_given : PeriodRule::years_since_entry;
     const auto require = [&](bool is_there, const std::string& what, const char* column) {
       if (is_there) return;
       throw OptionError(

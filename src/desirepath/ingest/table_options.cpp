@@ -70,7 +70,8 @@ void TableOptions::declare(SettingVisitor& visit) {
   rule(Setting("full-time-courses", "a period with fewer courses is part-time").at_least(0), full_time_courses);
   rule(Setting("full-time-units", "a period with fewer units is part-time").at_least(0), full_time_units);
   rule(Setting("min-periods", "keep students present in at least this many periods").at_least(1), min_periods);
-  rule(Setting("min-takers", "drop courses with fewer students (10 in check and prepare, else 1)").at_least(0),
+  rule(Setting("min-takers", "drop courses with fewer students (10, but 1 where a table is only asked about)")
+           .at_least(0),
        min_takers);
 }
 

@@ -12,6 +12,7 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/gaussian.h"
+#include "desirepath/models/chain_candidates.h"
 #include "desirepath/models/chain_inputs.h"
 #include "desirepath/models/chain_settings.h"
 #include "desirepath/models/checkpoint.h"
@@ -27,30 +28,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr double program_bytes = 45e6;   // of a fit of next to nothing, as measured
 constexpr int validation_patience = 20;  // iterations without a better validation score
-
-/// Mean log-likelihood per student.
-double mean_log_likelihood(const ChainParameters& parameters, const ChainEvidence& evidence, const ChainTask& weighed,
-                           const Compute& compute) {
-  const std::vector<RowScores> scores =
-      score_pools(parameters, evidence, parameters.emissions.front()->training_kind(), Precision::quick, compute);
-  const Vector values = student_log_likelihoods(parameters, evidence, scores, compute);
-  const Vector sum = compute.sum_over(evidence.student_count(), 2, [&](Range range, Vector& total) {
-    for (std::int64_t s = range.first; s < range.last; ++s) {
-      const double weight = weighed.weight_of(s);
-      if (!(weight > 0)) continue;
-      total[0] += weight * values[s];
-      total[1] += weight;
-    }
-  });
-  return sum[1] > 0 ? sum[0] / sum[1] : 0;
-}
-
-const HiddenChain& as_chain(const Model& model, std::string_view setting) {
-  const auto* chain = dynamic_cast<const HiddenChain*>(&model);
-  if (chain == nullptr || !chain->identity().has_kinds)
-    throw OptionError(concat(setting_name(setting), ": the model has no hidden states"));
-  return *chain;
-}
 
 class ChainFit : public Training {
  public:
@@ -76,6 +53,7 @@ class ChainFit : public Training {
     if (!context_.checkpoint.empty() || !context_.checkpoint_bytes.empty())
       owner_ = {task.digest(), cohort_.fingerprint()};
     weigh_rows(*evidence_, chain_.weights);
+    candidates_ = std::make_unique<ChainCandidates>(*train_, *evidence_, chain_, *learner_, options_, context_);
   }
 
   FitEstimate estimate() const override {
@@ -133,26 +111,38 @@ class ChainFit : public Training {
   FitResult train() {
     const auto begin = Clock::now();
     refuse_what_does_not_fit();
+    std::optional<Checkpoint> resumed = load_checkpoint();
+    if (resumed) found_ = std::move(resumed->starts);
+    find_starts();
+    plan_ = candidates_->plan(found_);
     std::vector<RestartResult> finished;
     std::optional<RestartOutcome> best;
     if (runs_side_by_side()) {
-      std::vector<RestartOutcome> outcomes(static_cast<std::size_t>(restart_count()));
-      compute_.for_each(restart_count(), [&](std::int64_t r) {
-        outcomes[static_cast<std::size_t>(r)] = run_restart(static_cast<int>(r), {});
+      std::vector<std::optional<RestartOutcome>> outcomes(plan_.size());
+      const auto run_at = [&](std::size_t r, const RestartOutcome* before) {
+        outcomes[r] = run_restart(static_cast<int>(r), before, {});
+      };
+      compute_.for_each(std::ssize(plan_), [&](std::int64_t r) {
+        const auto at = static_cast<std::size_t>(r);
+        if (plan_[at].origin == Origin::released) return;
+        run_at(at, nullptr);
+        if (plan_[at].origin == Origin::kept) run_at(at + 1, &*outcomes[at]);
       });
-      for (RestartOutcome& outcome : outcomes)
-        keep_better(best, std::move(outcome), finished);
+      for (auto& outcome : outcomes)
+        keep_better(best, std::move(*outcome), finished);
     } else {
-      std::optional<Checkpoint> resumed = load_checkpoint();
-      const int first = resumed ? resumed->restart : 0;
-      if (resumed) {
+      const bool climbing = resumed && resumed->climbing;
+      const int first = climbing ? resumed->restart : 0;
+      if (climbing) {
         finished = resumed->finished;
         best = std::move(resumed->best_finished);
       }
-      for (int r = first; r < restart_count(); ++r) {
+      for (int r = first; r < std::ssize(plan_); ++r) {
         finished_ = finished;
         best_so_far_ = best ? &*best : nullptr;
-        RestartOutcome outcome = run_restart(r, r == first ? std::move(resumed) : std::nullopt);
+        // Where the one before is of kept states, it is the only one and the best.
+        RestartOutcome outcome =
+            run_restart(r, best_so_far_, climbing && r == first ? std::move(resumed) : std::nullopt);
         keep_better(best, std::move(outcome), finished);
       }
     }
@@ -162,7 +152,7 @@ class ChainFit : public Training {
   }
 
   bool start_is_given() const { return !context_.labels.empty() || context_.warm != nullptr; }
-  int restart_count() const { return start_is_given() ? 1 : settings_.restarts; }
+  int restart_count() const { return candidates_->climb_count(); }
   /// Restarts beside each other use the cores best where one alone is small; a checkpoint follows one at a time.
   bool runs_side_by_side() const {
     const double cells = static_cast<double>(train_->student_count()) * layout_.step_count() * settings_.states;
@@ -208,11 +198,36 @@ class ChainFit : public Training {
     }
   }
 
-  RestartOutcome run_restart(int number, std::optional<Checkpoint> resumed) {
-    ChainProblem problem(chain_, *evidence_, *learner_, compute_);
+  void find_starts() {
+    if (!candidates_->is_search()) return;
+    CheckpointWriter writer(context_, needs_previous());
+    const auto write = [&] {
+      // Before that, the mixture writes checkpoints of its own.
+      if (writer.is_active() && (!candidates_->needs_mixture() || found_.mixture.size() > 0))
+        writer.write_starts(owner_, found_);
+    };
+    std::size_t written = found_.mixture.size() > 0 ? 1 : 0;
+    const auto after_each = [&] {
+      const bool is_new = found_.mixture.size() > 0 && written == 0;  // in place of the mixture's own
+      if (is_new || writer.is_due()) write();
+      written = 1;
+    };
+    try {
+      candidates_->find(found_, runs_side_by_side(), after_each);
+    } catch (const Interrupted&) {
+      write();
+      throw;
+    }
+  }
+
+  RestartOutcome run_restart(int number, const RestartOutcome* before, std::optional<Checkpoint> resumed) {
+    const ClimbStart& origin = plan_[static_cast<std::size_t>(number)];
+    ChainProblem problem(origin.origin == Origin::kept ? candidates_->kept_task() : chain_, *evidence_, *learner_,
+                         compute_);
     RestartOutcome outcome;
-    outcome.result.number = number;
+    outcome.result.number = number - (plan_.front().origin == Origin::kept && number > 0 ? 1 : 0);
     outcome.result.seed = options_.seed;
+    outcome.result.start = name_of(origin.origin);
     EmProgress start;
     std::optional<ChainParameters> best_validated;
     double best_validation = -infinity;
@@ -228,13 +243,13 @@ class ChainFit : public Training {
       problem.restore(resumed->warnings, resumed->reseeds);
       resumed->put_into(problem);
     } else {
-      begin(problem, RandomStream(options_.seed).child("restart").child(static_cast<std::uint64_t>(number)));
+      begin(problem, origin, before);
     }
 
     EmHooks hooks;
     if (context_.progress) {
       hooks.progress = [&, number](ProgressEvent event) {
-        if (restart_count() > 1) event.phase = concat("restart ", number + 1, "/", restart_count());
+        if (plan_.size() > 1) event.phase = concat("climb ", number + 1, "/", plan_.size());
         const std::lock_guard lock(progress_mutex_);
         context_.progress(event);
       };
@@ -273,6 +288,7 @@ class ChainFit : public Training {
       level.owner = owner_;
       level.restart = number;
       level.finished = finished_;
+      level.starts = found_;
       set_level(start);
       hooks.after_maximisation = [&](const EmProgress& em) {
         set_level(em);
@@ -306,51 +322,43 @@ class ChainFit : public Training {
                                [&](const RowPool& pool) { return learner_->needs_previous(pool.rows); });
   }
 
-  void begin(ChainProblem& problem, RandomStream stream) const {
-    if (context_.warm != nullptr)
-      problem.start_from_parameters(warm_parameters(problem));
-    else if (!context_.labels.empty())
-      problem.start_from_labels(labels_from_rows(context_, *train_, layout_, settings_.states), stream);
-    else if (settings_.start == StartKind::kmeans)
-      problem.start_from_kmeans(stream);
+  void begin(ChainProblem& problem, const ClimbStart& start, const RestartOutcome* before) const {
+    const RandomStream stream = RandomStream(options_.seed).child("restart").child(0);
+    if (start.origin == Origin::released)
+      problem.start_from_parameters(candidates_->released(before->parameters));
+    else if (start.origin != Origin::given)
+      candidates_->begin(problem, start, found_);
+    else if (context_.warm != nullptr)
+      problem.start_from_parameters(warm_parameters(*context_.warm, identity_, chain_, *learner_, problem));
     else
-      problem.start_at_random(stream);
-  }
-
-  ChainParameters warm_parameters(const ChainProblem& problem) const {
-    const std::string name = setting_name("warm");
-    const HiddenChain& warm = as_chain(*context_.warm, "warm");
-    const ChainIdentity& identity = warm.identity();
-    if (!identity.schema.has_same_bits(cohort_.schema()))
-      throw OptionError(concat(name, ": the model has other courses or periods than the cohort"));
-    if (identity.structure != layout_.structure || identity.emission != identity_.emission)
-      throw OptionError(concat(name, ": the model is ", warm.name()));
-    ChainParameters parameters = warm.parameters();
-    parameters.mass_law.reset();
-    for (auto& emission : parameters.emissions) {
-      if (auto unfinished = learner_->unfinished(*emission)) emission = std::move(unfinished);
-    }
-    if (const std::string reason = problem.misfit(parameters); !reason.empty())
-      throw OptionError(concat(name, ": the model has ", reason));
-    return parameters;
+      problem.start_from_labels(labels_from_rows(context_, *train_, layout_, settings_.states), stream);
+    problem.part_equal_states(stream.child("apart"));
   }
 
   void keep_better(std::optional<RestartOutcome>& best, RestartOutcome outcome,
                    std::vector<RestartResult>& finished) const {
     finished.push_back(outcome.result);
     const auto score = [](const RestartOutcome& o) { return o.result.validation.value_or(o.result.objective); };
-    if (!best || score(outcome) > score(*best)) best = std::move(outcome);
+    // Kept states have fewer free transitions and so another prior: with them, the likelihoods are compared.
+    const auto likelihood = [](const RestartResult& r) { return r.validation.value_or(r.log_likelihood); };
+    const bool is_bound = plan_.front().origin == Origin::kept;
+    if (is_bound && finished.size() > 1 && likelihood(outcome.result) < likelihood(finished.front())) return;
+    const bool best_is_bound = is_bound && best && best->result.start == finished.front().start;
+    if (!best || best_is_bound || score(outcome) > score(*best)) best = std::move(outcome);
   }
 
   std::optional<Checkpoint> load_checkpoint() {
     if (!context_.resume || (context_.checkpoint_bytes.empty() && !std::filesystem::exists(context_.checkpoint)))
       return std::nullopt;
+    const ArchiveReader archive = context_.checkpoint_bytes.empty()
+                                      ? ArchiveReader::open(context_.checkpoint)
+                                      : ArchiveReader::from_bytes(context_.checkpoint_bytes, "checkpoint");
+    // The mixture's, which takes it up itself.
+    if (candidates_->needs_mixture() && !archive.has(Checkpoint::mixture_key)) return std::nullopt;
     return Checkpoint::load(
-        context_.checkpoint_bytes.empty() ? ArchiveReader::open(context_.checkpoint)
-                                          : ArchiveReader::from_bytes(context_.checkpoint_bytes, "checkpoint"),
-        owner_,
+        archive, owner_,
         {layout_, cohort_.schema(), *options_.choice().emission, ChainProblem(chain_, *evidence_, *learner_, compute_),
-         restart_count(), validation_evidence_ != nullptr});
+         restart_count(), validation_evidence_ != nullptr, train_->student_count(), candidates_->candidates().size()});
   }
 
   FitResult finish(RestartOutcome best, std::vector<RestartResult> restarts) {
@@ -369,6 +377,9 @@ class ChainFit : public Training {
       problem.measure();
     }
     const std::vector<std::string> notes = problem.notes();
+    const RowMatrix present = problem.present_weights();
+    for (Index step = 0; step < present.rows(); ++step)
+      result.state_students.emplace_back(present.row(step).begin(), present.row(step).end());
     // What the learner sets after the climb may have another likelihood than the last iterate.
     std::optional<Expectation> finished;
     if (problem.finish_emissions()) {
@@ -402,8 +413,16 @@ class ChainFit : public Training {
     result.stopped_by = best.em.converged ? "tolerance" : best.em.stopped ? "validation" : "iterations";
     result.iterations = best.em.iteration;
     result.best_iteration = best.best_iteration;
+    if (plan_.front().origin == Origin::kept) {
+      result.kept_log_likelihood = restarts.front().log_likelihood;
+      if (best.result.start == restarts.front().start)
+        result.warnings.emplace_back(
+            "no climb came above the chain whose states are kept through all periods, which is "
+            "returned");
+      restarts.erase(restarts.begin());
+    }
     result.restarts = std::move(restarts);
-    result.warnings.assign(best.warnings.begin(), best.warnings.end());
+    result.warnings.insert(result.warnings.end(), best.warnings.begin(), best.warnings.end());
     result.warnings.insert(result.warnings.end(), notes.begin(), notes.end());
     if (best.em.fell)
       result.warnings.push_back(
@@ -415,7 +434,21 @@ class ChainFit : public Training {
       result.warnings.push_back(
           concat(setting_name("refine"), ": ", counted(refinement_evidence_->student_count(), "student", "students"),
                  " held out of training to judge it; ", setting_name("validation"), " names others"));
+    if (std::string small = small_states_note(result.state_students, layout_, cohort_.schema()); !small.empty())
+      result.warnings.push_back(std::move(small));
+    const std::int64_t enrollments = train_->enrollments().one_count(), free = result.model->parameter_count();
+    if (free > enrollments)
+      result.warnings.push_back(concat("more parameters (", with_separators(free), ") than enrollments (",
+                                       with_separators(enrollments), "): fewer ", setting_name("states"),
+                                       " or a simpler model would say as much"));
     if (settings_.states > train_->student_count()) result.warnings.emplace_back("there are more states than students");
+    if (candidates_->is_search()) {
+      result.starts_at_best = result.count_at_best();
+      if (result.starts_at_best == 1 && result.restarts.size() > 1)
+        result.warnings.push_back(concat("only one of ", result.restarts.size(),
+                                         " starts reached the best likelihood: there may be better; more ",
+                                         setting_name("restarts"), " would tell"));
+    }
     if (!result.converged && settings_.em.tolerance > 0)
       result.warnings.push_back(concat("not converged after ", result.iterations, " iterations"));
     return result;
@@ -435,49 +468,12 @@ class ChainFit : public Training {
   std::unique_ptr<ChainEvidence> evidence_, validation_evidence_, refinement_evidence_;
   std::unique_ptr<EmissionLearner> learner_;
   CheckpointOwner owner_;
+  std::unique_ptr<ChainCandidates> candidates_;
+  StartFindings found_;
+  std::vector<ClimbStart> plan_;
   std::vector<RestartResult> finished_;
   const RestartOutcome* best_so_far_ = nullptr;
 };
-
-Vector chain_leave_one_out(const Model& model, const std::string& training, const Cohort& cohort,
-                           const Compute& compute) {
-  const auto recorded = nlohmann::ordered_json::parse(training, nullptr, false);
-  if (!recorded.is_object() || !recorded.contains("options"))
-    throw ArchiveError("the model file does not say how the model was trained");
-  const nlohmann::ordered_json& record = recorded["options"];
-  const HiddenChain& chain = as_chain(model, "leave-one-out");
-  const FitOptions options = FitOptions::from_record(record);
-  const auto settings = options.read<ChainSettings>();
-  if (settings.validation)
-    throw OptionError(concat("leave-one-out: the model was trained on a share of the students (",
-                             setting_name("validation"), "); train on all"));
-  if (recorded.value("data_fingerprint", "") != cohort.fingerprint())
-    throw OptionError("leave-one-out: the model was trained on another cohort than this one");
-  if (!chain.identity().schema.has_same_bits(cohort.schema()))
-    throw ArchiveError("the model file's record of its training is of other courses");
-  if (settings.states != chain.parameters().emitting_states())
-    throw ArchiveError("the model file's record of its training is of another number of states");
-  TrainingContext context{compute};
-  for (const auto& row : record.value("transitions", nlohmann::ordered_json::array())) {
-    context.transitions.push_back(
-        {row.at(0).get<std::string>(), row.at(1).get<Id>(), row.at(2).get<Id>(), row.at(3).get<double>(), 0});
-  }
-  ChainTask task{cohort.schema(),
-                 settings.states,
-                 settings.state_pseudocount,
-                 fixed_from_rows(context, cohort.schema(), chain.layout(), settings.states),
-                 {}};
-  if (!settings.weights.empty()) task.weights = student_weights(cohort, settings.weights);
-  ChainEvidence evidence(EvidenceBatch::of(cohort), chain.layout());
-  const std::unique_ptr<EmissionLearner> learner =
-      options.choice().emission->learner(options.values(), chain.layout().shape(cohort.schema()));
-  ChainProblem problem(task, evidence, *learner, compute);
-  if (const std::string reason = problem.misfit(chain.parameters()); !reason.empty())
-    throw ArchiveError(concat("the model file's record of its training is of another model: this has ", reason));
-  problem.start_from_parameters(chain.parameters());
-  problem.expectation();
-  return problem.left_out_scores();
-}
 
 }  // namespace
 

@@ -26,15 +26,18 @@ SoftLabels labels_from_rows(const TrainingContext& context, const Cohort& cohort
     if (!(row.weight >= 0) || !std::isfinite(row.weight)) refuse("weight must be a number from 0");
     const auto student = numbers.find(row.student);
     if (student == numbers.end()) continue;  // filtered out of the cohort
-    // In a chain of one step the labels of the first period count, or those of "all", as `states --csv` writes them.
+    // In a chain of one step the labels of the first period count. "all", as `states --csv` writes it of such a chain,
+    // stands for every period.
     const bool one_step = layout.structure == TimeStructure::one_step;
-    const auto period =
-        one_step && row.period == "all" ? std::optional<Id>(0) : cohort.schema().find_period(row.period);
+    const bool all = row.period == "all" && !cohort.schema().find_period(row.period);
+    const auto period = all ? std::optional<Id>(0) : cohort.schema().find_period(row.period);
     if (!period) refuse(concat("no period '", row.period, "'"));
     if (one_step && *period != 0) continue;
-    const std::int64_t at = student->second * steps + *period;
-    labels.weights(at, row.state) += row.weight;
-    labels.labelled[static_cast<std::size_t>(at)] = 1;
+    for (Id step = *period; step <= (all ? steps - 1 : *period); ++step) {
+      const std::int64_t at = student->second * steps + step;
+      labels.weights(at, row.state) += row.weight;
+      labels.labelled[static_cast<std::size_t>(at)] = 1;
+    }
   }
   for (Index r = 0; r < labels.weights.rows(); ++r) {
     const double sum = labels.weights.row(r).sum();
@@ -47,6 +50,43 @@ SoftLabels labels_from_rows(const TrainingContext& context, const Cohort& cohort
     throw InputError(concat(context.labels_file, ": no label is of a student in the cohort"));
   }
   return labels;
+}
+
+const HiddenChain& as_chain(const Model& model, std::string_view setting) {
+  const auto* chain = dynamic_cast<const HiddenChain*>(&model);
+  if (chain == nullptr || !chain->identity().has_kinds)
+    throw OptionError(concat(setting_name(setting), ": the model has no hidden states"));
+  return *chain;
+}
+
+ChainParameters warm_parameters(const Model& model, const ChainIdentity& wanted, const ChainTask& task,
+                                const EmissionLearner& learner, const ChainProblem& problem) {
+  const std::string name = setting_name("warm");
+  const HiddenChain& warm = as_chain(model, "warm");
+  const ChainIdentity& identity = warm.identity();
+  if (!identity.schema.has_same_bits(wanted.schema))
+    throw OptionError(concat(name, ": the model has other courses or periods than the cohort"));
+  if (identity.structure != wanted.structure || identity.emission != wanted.emission)
+    throw OptionError(concat(name, ": the model is ", warm.name()));
+  ChainParameters parameters = warm.parameters();
+  parameters.mass_law.reset();
+  for (auto& emission : parameters.emissions) {
+    if (auto unfinished = learner.unfinished(*emission)) emission = std::move(unfinished);
+  }
+  if (const std::string reason = problem.misfit(parameters); !reason.empty())
+    throw OptionError(concat(name, ": the model has ", reason));
+  // A transition of probability 0 that is free here, as a chain with kept states has them, is outside the prior.
+  constexpr double opening = 1e-6;
+  for (std::size_t t = 0; task.state_pseudocount > 0 && t < parameters.prior.transitions.size(); ++t) {
+    Matrix& transition = parameters.prior.transitions[t];
+    for (Id from = 0; from < task.states; ++from) {
+      Eigen::RowVectorXd weights = transition.row(from);
+      const std::vector<Id> free = task.fixed.free_entries(static_cast<Id>(t), from, static_cast<Id>(weights.size()));
+      if (std::ranges::all_of(free, [&](Id to) { return weights[to] > 0; })) continue;
+      transition.row(from) = task.fixed.row(static_cast<Id>(t), from, weights.array() + opening);
+    }
+  }
+  return parameters;
 }
 
 FixedTransitions fixed_from_rows(const TrainingContext& context, const Schema& schema, const StepLayout& layout,

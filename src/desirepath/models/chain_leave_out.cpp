@@ -2,9 +2,17 @@
 // steps.
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
-#include "desirepath/models/chain_training.h"
+#include "desirepath/emissions/bernoulli.h"
+#include "desirepath/emissions/hidden_tree.h"
+#include "desirepath/models/chain_fit.h"
+#include "desirepath/models/chain_inputs.h"
+#include "desirepath/models/chain_settings.h"
+#include "desirepath/models/hidden_chain.h"
 
 namespace desirepath::inline models {
 
@@ -64,6 +72,50 @@ Vector ChainProblem::left_out_scores() const {
   });
   if (result.hasNaN()) throw NumericalError("the model's numbers are so large that a probability is lost");
   return result;
+}
+
+Vector chain_leave_one_out(const Model& model, const std::string& training, const Cohort& cohort,
+                           const Compute& compute) {
+  const auto recorded = nlohmann::ordered_json::parse(training, nullptr, false);
+  if (!recorded.is_object() || !recorded.contains("options"))
+    throw ArchiveError("the model file does not say how the model was trained");
+  const nlohmann::ordered_json& record = recorded["options"];
+  const HiddenChain& chain = as_chain(model, "leave-one-out");
+  const FitOptions options = FitOptions::from_record(record);
+  const auto settings = options.read<ChainSettings>();
+  // Before any work: a scoring of all students may take minutes.
+  const std::string& family = chain.identity().emission;
+  if (family != BernoulliEmission::family_name && family != HiddenTreeEmission::family_name)
+    throw OptionError(concat("leave-one-out: there is none for the emission '", family, "'"));
+  if (settings.validation)
+    throw OptionError(concat("leave-one-out: the model was trained on a share of the students (",
+                             setting_name("validation"), "); train on all"));
+  if (recorded.value("data_fingerprint", "") != cohort.fingerprint())
+    throw OptionError("leave-one-out: the model was trained on another cohort than this one");
+  if (!chain.identity().schema.has_same_bits(cohort.schema()))
+    throw ArchiveError("the model file's record of its training is of other courses");
+  if (settings.states != chain.parameters().emitting_states())
+    throw ArchiveError("the model file's record of its training is of another number of states");
+  TrainingContext context{compute};
+  for (const auto& row : record.value("transitions", nlohmann::ordered_json::array())) {
+    context.transitions.push_back(
+        {row.at(0).get<std::string>(), row.at(1).get<Id>(), row.at(2).get<Id>(), row.at(3).get<double>(), 0});
+  }
+  ChainTask task{cohort.schema(),
+                 settings.states,
+                 settings.state_pseudocount,
+                 fixed_from_rows(context, cohort.schema(), chain.layout(), settings.states),
+                 {}};
+  if (!settings.weights.empty()) task.weights = student_weights(cohort, settings.weights);
+  ChainEvidence evidence(EvidenceBatch::of(cohort), chain.layout());
+  const std::unique_ptr<EmissionLearner> learner =
+      options.choice().emission->learner(options.values(), chain.layout().shape(cohort.schema()));
+  ChainProblem problem(task, evidence, *learner, compute);
+  if (const std::string reason = problem.misfit(chain.parameters()); !reason.empty())
+    throw ArchiveError(concat("the model file's record of its training is of another model: this has ", reason));
+  problem.start_from_parameters(chain.parameters());
+  problem.expectation();
+  return problem.left_out_scores();
 }
 
 }  // namespace desirepath::inline models

@@ -14,8 +14,11 @@ constexpr double empty_weight = 1e-3;  // students' worth under which a state co
 
 bool ChainProblem::propose(int iteration) {
   if (reseed_empty_state()) return true;
-  // Another shape: often in the beginning, then now and then.
-  if (iteration > 5 && iteration % 5 != 0) return false;
+  // Another shape: often in the beginning, then at 10, 20, 40 ... iterations. The better the climb has settled the
+  // rarer another one is taken, and each try costs as much as several iterations.
+  constexpr int often = 5;
+  const int turns = iteration / often;
+  if (iteration > often && (iteration % often != 0 || (turns & (turns - 1)) != 0)) return false;
   std::vector<std::unique_ptr<Emission>> proposed;
   bool any = false;
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {

@@ -13,9 +13,10 @@
 
 namespace desirepath::inline models {
 
-enum class StartKind { kmeans, random };
+/// best: of several candidates, tried for a few iterations each.
+enum class StartKind { best, kmeans, random };
 inline std::span<const std::string_view> value_names(StartKind) {
-  static constexpr std::array<std::string_view, 2> names = {"kmeans", "random"};
+  static constexpr std::array<std::string_view, 3> names = {"best", "kmeans", "random"};
   return names;
 }
 
@@ -23,7 +24,7 @@ struct ChainSettings {
   Id states = 8;
   double state_pseudocount = 0.1;
   std::string weights;  // student attribute; empty: all one
-  StartKind start = StartKind::kmeans;
+  StartKind start = StartKind::best;
   int restarts = 3;
   EmOptions em;
   std::optional<double> validation;  // share of the students
@@ -37,10 +38,12 @@ struct ChainSettings {
     visit(Setting("weights", "student attribute that weighs each student").taking("COLUMN").in("Model"), weights);
     visit(Setting("refine", "after EM: on the probabilities of the enrollments").in("Model"), refine);
     policy_gradient.declare(visit);
-    visit(Setting("start", "or a file student,period,state[,weight] (states from 0), as 'states --csv' writes it")
+    visit(Setting("start",
+                  "best: of several candidates, tried for a few iterations each; or a file "
+                  "student,period,state[,weight] (states from 0), as 'states --csv' writes it")
               .in("Training"),
           start);
-    visit(Setting("restarts", "starts to try; the best is kept, all scores are told").at_least(1).in("Training"),
+    visit(Setting("restarts", "starts to climb from; the best is kept, all scores are told").at_least(1).in("Training"),
           restarts);
     em.declare(visit);
     visit(

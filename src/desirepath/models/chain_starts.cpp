@@ -1,6 +1,7 @@
 // Where EM on a chain begins: labels given, found by k-means or drawn.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "desirepath/learning/kmeans.h"
 #include "desirepath/models/chain_training.h"
@@ -81,8 +82,14 @@ void ChainProblem::start_at_random(RandomStream stream) {
   SoftLabels labels;
   labels.weights.resize(evidence_.student_count() * steps, task_.states);
   labels.labelled.assign(static_cast<std::size_t>(evidence_.student_count() * steps), 0);
+  // Students with the same rows draw the same numbers: weight 2 is the row twice.
+  std::map<std::vector<std::int32_t>, std::uint64_t> numbers;
+  std::vector<std::int32_t> pathway(static_cast<std::size_t>(steps));
   for (std::int64_t s = 0; s < evidence_.student_count(); ++s) {
-    RandomStream draw = stream.child("random").child(static_cast<std::uint64_t>(s));
+    for (Id t = 0; t < steps; ++t)
+      pathway[static_cast<std::size_t>(t)] = evidence_.row(s, t);
+    const std::uint64_t number = numbers.try_emplace(pathway, numbers.size()).first->second;
+    RandomStream draw = stream.child("random").child(number);
     for (Id t = 0; t < steps; ++t) {
       auto row = labels.weights.row(s * steps + t);
       // Exponential weights: uniform on the simplex.
@@ -93,6 +100,42 @@ void ChainProblem::start_at_random(RandomStream stream) {
     }
   }
   start_from_labels(labels, stream);
+}
+
+bool ChainProblem::part_equal_states(RandomStream stream) {
+  // States that share every row alike are moved alike by every step: a saddle, which EM alone cannot leave.
+  constexpr double alike = 1e-6;
+  if (task_.states < 2) return false;
+  expectation();
+  std::vector<std::uint8_t> equal(static_cast<std::size_t>(task_.states), 0);
+  for (Id k = 1; k < task_.states; ++k) {
+    for (Id j = 0; j < k; ++j) {
+      bool all = true, any = false;
+      for (const RowMatrix& rows : responsibilities_.rows) {
+        const double a = rows.col(j).sum(), b = rows.col(k).sum();
+        if (!(a > 0) || !(b > 0)) continue;  // emptied states are re-seeded
+        any = true;
+        all = all && ((rows.col(j) / a - rows.col(k) / b).array().abs() * (a + b)).maxCoeff() <= alike;
+      }
+      if (all && any) equal[static_cast<std::size_t>(j)] = equal[static_cast<std::size_t>(k)] = 1;
+    }
+  }
+  if (std::ranges::find(equal, 1) == equal.end()) return false;
+  for (std::size_t p = 0; p < responsibilities_.rows.size(); ++p) {
+    RowMatrix& rows = responsibilities_.rows[p];
+    for (Index row = 0; row < rows.rows(); ++row) {
+      RandomStream draw = stream.child(p).child(static_cast<std::uint64_t>(row));
+      const double sum = rows.row(row).sum();
+      for (Id k = 0; k < task_.states; ++k) {
+        if (equal[static_cast<std::size_t>(k)] != 0) rows(row, k) *= -std::log(draw.uniform_open());
+      }
+      const double now = rows.row(row).sum();
+      if (now > 0) rows.row(row) *= sum / now;
+    }
+  }
+  maximise_emissions(&parameters_);
+  warnings_.insert("states that began equal were drawn apart");
+  return true;
 }
 
 void ChainProblem::start_from_responsibilities(ChainResponsibilities responsibilities) {

@@ -23,6 +23,22 @@ void weigh_rows(ChainEvidence& evidence, std::span<const double> student_weights
   }
 }
 
+double mean_log_likelihood(const ChainParameters& parameters, const ChainEvidence& evidence, const ChainTask& weighed,
+                           const Compute& compute) {
+  const std::vector<RowScores> scores =
+      score_pools(parameters, evidence, parameters.emissions.front()->training_kind(), Precision::quick, compute);
+  const Vector values = student_log_likelihoods(parameters, evidence, scores, compute);
+  const Vector sum = compute.sum_over(evidence.student_count(), 2, [&](Range range, Vector& total) {
+    for (std::int64_t s = range.first; s < range.last; ++s) {
+      const double weight = weighed.weight_of(s);
+      if (!(weight > 0)) continue;
+      total[0] += weight * values[s];
+      total[1] += weight;
+    }
+  });
+  return sum[1] > 0 ? sum[0] / sum[1] : 0;
+}
+
 ChainProblem::ChainProblem(const ChainTask& task, ChainEvidence& evidence, const EmissionLearner& learner,
                            const Compute& compute)
     : task_(task), evidence_(evidence), learner_(learner), compute_(compute) {
@@ -214,6 +230,14 @@ Expectation ChainProblem::expectation_by_students() {
   state_entropy_ = sums[1];
   aggregate_rows(gamma);
   return {sums[0], 0};
+}
+
+RowMatrix ChainProblem::present_weights() const {
+  RowMatrix present = state_weights_;
+  if (evidence_.layout->structure == TimeStructure::tied) return present;
+  for (Id t = 0; t < evidence_.layout->step_count(); ++t)
+    present.row(t).head(task_.states) = responsibilities_.rows[static_cast<std::size_t>(t)].colwise().sum();
+  return present;
 }
 
 Expectation ChainProblem::measure() {

@@ -43,6 +43,10 @@ struct ChainResponsibilities {
 /// Once before training: the students each row stands for, by their weights (none: one each).
 void weigh_rows(ChainEvidence& evidence, std::span<const double> student_weights);
 
+/// Mean log-likelihood per student, by the kind that learning climbs.
+double mean_log_likelihood(const ChainParameters& parameters, const ChainEvidence& evidence, const ChainTask& weighed,
+                           const Compute& compute);
+
 class ChainProblem : public EmProblem {
  public:
   /// Task, evidence and learner must outlive the problem.
@@ -53,9 +57,12 @@ class ChainProblem : public EmProblem {
   void start_from_kmeans(RandomStream stream);
   void start_at_random(RandomStream stream);
   void start_from_parameters(ChainParameters parameters) { parameters_ = std::move(parameters); }
+  /// Draws states apart that have become equal in all their rows; true if there were any.
+  bool part_equal_states(RandomStream stream);
   /// By one M step; only where that needs no previous parameters.
   void start_from_responsibilities(ChainResponsibilities responsibilities);
 
+  Id state_count() const { return task_.states; }
   double student_weight() const override { return total_weight_; }
   Expectation expectation() override;
   void maximisation() override;
@@ -96,6 +103,9 @@ class ChainProblem : public EmProblem {
   Vector left_out_scores() const;
   /// Expected weight of each state, steps by states, at the last E step.
   RowMatrix state_weights() const { return state_weights_; }
+  /// Of those who were there: what the emissions of each state rest on. An hmm, whose states emit the same throughout,
+  /// has those of every step together, and says how they are spread by state_weights().
+  RowMatrix present_weights() const;
   /// EM of everything but the emissions, from the current parameters, with the emissions scored by this kind. Leaves
   /// the responsibilities of that.
   ChainLaw fit_law(LikelihoodKind kind);

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 /// Of what a checkpoint holds. One written by another version is refused, not read wrongly.
-constexpr int checkpoint_version = 2;
+constexpr int checkpoint_version = 3;
 constexpr int most_iterations = 1 << 30;
 
 // Numbers go into arrays, where they keep every bit.
@@ -70,6 +70,24 @@ ChainResponsibilities load_responsibilities(const ArchiveReader& archive, const 
   return loaded;
 }
 
+void save_starts(ArchiveWriter& archive, const StartFindings& found) {
+  archive.add("starts.trials", found.trials);
+  if (found.mixture.size() > 0) archive.add(Checkpoint::mixture_key, found.mixture);
+}
+
+StartFindings load_starts(const ArchiveReader& archive, const Checkpoint::Frame& frame) {
+  StartFindings found;
+  const Vector trials = archive.read_vector("starts.trials");
+  found.trials.assign(trials.begin(), trials.end());
+  if (found.trials.size() > frame.candidates) archive.refuse("damaged: the starts that were tried");
+  if (archive.has(Checkpoint::mixture_key)) {
+    found.mixture = archive.read_matrix(Checkpoint::mixture_key, frame.students, frame.problem.state_count());
+    if (!(found.mixture.array() >= 0).all() || !(found.mixture.array() <= 1).all())
+      archive.refuse("damaged: the states of the mixture");
+  }
+  return found;
+}
+
 }  // namespace
 
 int whole_number(const ArchiveReader& archive, const json& header, const char* key, int lowest, int highest) {
@@ -92,6 +110,7 @@ json save_result(ArchiveWriter& archive, const std::string& name, const RestartR
                                         result.validation.value_or(0)});
   return {{"number", result.number},
           {"seed", result.seed},
+          {"start", result.start},
           {"iterations", result.iterations},
           {"converged", result.converged}};
 }
@@ -101,6 +120,7 @@ RestartResult load_result(const ArchiveReader& archive, const json& header, cons
   RestartResult result;
   result.number = whole_number(archive, header, "number", 0, most_iterations);
   result.seed = header.at("seed").get<std::uint64_t>();
+  result.start = header.at("start").get<std::string>();
   result.iterations = whole_number(archive, header, "iterations", 0, most_iterations);
   result.converged = header.at("converged").get<bool>();
   result.log_likelihood = numbers[0];
@@ -130,6 +150,9 @@ Checkpoint Checkpoint::load(const ArchiveReader& archive, const CheckpointOwner&
     };
     if (checkpoint.owner.options != owner.options) refuse("a fit with other options");
     if (checkpoint.owner.fingerprint != owner.fingerprint) refuse("other data");
+    checkpoint.starts = load_starts(archive, frame);
+    checkpoint.climbing = header.at("climbing").get<bool>();
+    if (!checkpoint.climbing) return checkpoint;
     checkpoint.restart = whole_number(archive, header, "restart", 0, frame.restarts - 1);
     checkpoint.em = load_em(archive, "em", /*ended=*/false);
     const int iteration = checkpoint.em.iteration;
@@ -205,12 +228,31 @@ bool CheckpointWriter::is_due() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - last_).count() >= interval_;
 }
 
+void CheckpointWriter::write_starts(const CheckpointOwner& owner, const StartFindings& found) {
+  ArchiveWriter archive("checkpoint");
+  const json header = {{"version", checkpoint_version},
+                       {"options_digest", owner.options},
+                       {"fingerprint", owner.fingerprint},
+                       {"climbing", false}};
+  archive.set("em", "{}");
+  save_starts(archive, found);
+  finish(archive, header);
+}
+
+void CheckpointWriter::finish(ArchiveWriter& archive, const json& header) {
+  archive.set("checkpoint", header.dump());
+  if (also_save_) also_save_(archive);
+  archive.write(path_, Overwrite::allow);
+  last_ = std::chrono::steady_clock::now();
+}
+
 void CheckpointWriter::write(const Checkpoint& checkpoint, const ChainProblem& problem, const ChainParameters* best,
                              const RestartOutcome* best_finished) {
   ArchiveWriter archive("checkpoint");
   json header = {{"version", checkpoint_version},
                  {"options_digest", checkpoint.owner.options},
                  {"fingerprint", checkpoint.owner.fingerprint},
+                 {"climbing", true},
                  {"restart", checkpoint.restart},
                  {"best_iteration", checkpoint.best_iteration},
                  {"warnings", checkpoint.warnings},
@@ -218,6 +260,7 @@ void CheckpointWriter::write(const Checkpoint& checkpoint, const ChainProblem& p
                  {"payload", remembered_ ? "responsibilities" : "parameters"},
                  {"best", best != nullptr},
                  {"finished", json::array()}};
+  save_starts(archive, checkpoint.starts);
   save_em(archive, "em", checkpoint.em);
   archive.add("validation_trace", checkpoint.validation_trace);
   if (remembered_)
@@ -236,10 +279,7 @@ void CheckpointWriter::write(const Checkpoint& checkpoint, const ChainProblem& p
     best_finished->parameters.save(archive, "best_finished.");
     archive.add("best_finished.validation_trace", best_finished->validation_trace);
   }
-  archive.set("checkpoint", header.dump());
-  if (also_save_) also_save_(archive);
-  archive.write(path_, Overwrite::allow);
-  last_ = std::chrono::steady_clock::now();
+  finish(archive, header);
 }
 
 }  // namespace desirepath::inline models

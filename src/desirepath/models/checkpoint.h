@@ -9,6 +9,9 @@
 #include <optional>
 #include <set>
 
+#include <nlohmann/json_fwd.hpp>
+
+#include "desirepath/models/chain_candidates.h"
 #include "desirepath/models/chain_training.h"
 #include "desirepath/models/training.h"
 
@@ -40,7 +43,11 @@ struct CheckpointOwner {
 
 /// A run between two iterations, and what came before it.
 struct Checkpoint {
+  static constexpr const char* mixture_key = "starts.mixture";
+
   CheckpointOwner owner;
+  StartFindings starts;
+  bool climbing = true;  // false: starts are being tried, and there is nothing else
   int restart = 0;
   EmProgress em;
   std::vector<double> validation_trace;
@@ -62,6 +69,8 @@ struct Checkpoint {
     const ChainProblem& problem;
     int restarts = 1;
     bool validated = false;
+    std::int64_t students = 0;
+    std::size_t candidates = 0;  // starts to be tried
   };
   /// Throws OptionError when the checkpoint is another fit's, ArchiveError when the file is none of such a chain.
   static Checkpoint load(const ArchiveReader& archive, const CheckpointOwner& owner, const Frame& frame);
@@ -81,8 +90,11 @@ class CheckpointWriter {
   /// The rest of `checkpoint` is the caller's; parameters or responsibilities are added here.
   void write(const Checkpoint& checkpoint, const ChainProblem& problem, const ChainParameters* best,
              const RestartOutcome* best_finished);
+  /// While starts are tried.
+  void write_starts(const CheckpointOwner& owner, const StartFindings& found);
 
  private:
+  void finish(ArchiveWriter& archive, const nlohmann::json& header);
   std::filesystem::path path_;
   double interval_;
   std::function<void(ArchiveWriter&)> also_save_;

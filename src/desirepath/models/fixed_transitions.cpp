@@ -34,6 +34,7 @@ std::vector<Id> FixedTransitions::free_entries(Id step, Id from, Id states) cons
   for (const Entry& entry : entries_) {
     if (entry.step == step && entry.from == from) std::erase(free, entry.to);
   }
+  if (from < kept_states_) std::erase_if(free, [&](Id to) { return to != from && to < kept_states_; });
   return free;
 }
 

@@ -11,7 +11,9 @@ namespace desirepath::inline models {
 class FixedTransitions {
  public:
   void fix(Id step, Id from, Id to, double probability) { entries_.push_back({step, from, to, probability}); }
-  bool empty() const { return entries_.empty(); }
+  /// Nobody moves between the first `states` states; what comes after them stays open.
+  void keep_states(Id states) { kept_states_ = states; }
+  bool empty() const { return entries_.empty() && kept_states_ == 0; }
   /// Throws InputError when a row's fixed probabilities exceed one, or sum to less with nothing left free.
   void check(Id states) const;
   /// A row with its fixed entries as they are and the rest shared out in proportion to `weights` (evenly if all are 0).
@@ -25,6 +27,7 @@ class FixedTransitions {
     double probability;
   };
   std::vector<Entry> entries_;
+  Id kept_states_ = 0;
 };
 
 }  // namespace desirepath::inline models

@@ -6,6 +6,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/models/training.h"
 #include "desirepath/probability/assignment.h"
 
 namespace desirepath::inline models {
@@ -47,6 +48,28 @@ StateOrder match_states(const ChainParameters& parameters, const StepLayout& lay
     orders.push_back(cheapest_assignment(distance));
   }
   return orders;
+}
+
+std::string small_states_note(const std::vector<std::vector<double>>& students, const StepLayout& layout,
+                              const Schema& schema) {
+  std::vector<std::string> places;
+  Id small = 0;
+  for (std::size_t step = 0; step < students.size(); ++step) {
+    std::vector<std::string> names;
+    for (std::size_t k = 0; k < students[step].size(); ++k) {
+      if (students[step][k] >= least_students || (students[step][k] <= 0)) continue;
+      names.push_back(std::to_string(k));
+    }
+    small += static_cast<Id>(names.size());
+    if (names.empty()) continue;
+    const std::string where =
+        layout.step_count() > 1 ? concat("period ", schema.period(static_cast<Id>(step)), ": ") : "";
+    places.push_back(concat(where, join(names, ", ")));
+  }
+  if (small == 0) return {};
+  return concat(counted(small, "state rests", "states rest"), " on fewer than ", shortest(least_students),
+                " expected students (", join(places, "; "), "); 'states' withholds them, ", setting_name("publish"),
+                " merges them");
 }
 
 ChainParameters reorder_states(ChainParameters parameters, const StepLayout& layout, const StateOrder& order) {

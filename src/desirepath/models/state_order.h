@@ -16,6 +16,9 @@ StateOrder order_by_share(const RowMatrix& state_weights, const StepLayout& layo
 /// distance). Throws OptionError when the models have other courses, periods, steps or fewer states.
 StateOrder match_states(const ChainParameters& parameters, const StepLayout& layout, const Schema& schema,
                         const HiddenChain& earlier);
+/// Names the states that rest on few students; empty: there are none. `students`: steps by states.
+std::string small_states_note(const std::vector<std::vector<double>>& students, const StepLayout& layout,
+                              const Schema& schema);
 ChainParameters reorder_states(ChainParameters parameters, const StepLayout& layout, const StateOrder& order);
 
 }  // namespace desirepath::inline models

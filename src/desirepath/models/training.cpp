@@ -1,5 +1,6 @@
 #include "desirepath/models/training.h"
 
+#include <algorithm>
 #include <cmath>
 #include <ostream>
 
@@ -53,6 +54,15 @@ FitResult fit_model(const Cohort& cohort, const FitOptions& options, const Train
   return prepare_training({cohort, options, context})->run();
 }
 
+int FitResult::count_at_best() const {
+  double best = -infinity;
+  for (const RestartResult& restart : restarts)
+    best = std::max(best, restart.log_likelihood);
+  return static_cast<int>(std::ranges::count_if(restarts, [&](const RestartResult& restart) {
+    return restart.log_likelihood >= best - same_optimum * std::abs(best);
+  }));
+}
+
 nlohmann::ordered_json FitResult::to_json() const {
   nlohmann::ordered_json json;
   json["model"] = model_name;
@@ -82,15 +92,15 @@ nlohmann::ordered_json FitResult::to_json() const {
   json["seconds"] = seconds;
   json["restarts"] = nlohmann::ordered_json::array();
   for (const RestartResult& restart : restarts) {
-    nlohmann::ordered_json entry = {{"restart", restart.number},
-                                    {"seed", restart.seed},
-                                    {"log_likelihood", restart.log_likelihood},
-                                    {"objective", restart.objective},
-                                    {"iterations", restart.iterations},
+    nlohmann::ordered_json entry = {{"restart", restart.number},      {"seed", restart.seed},
+                                    {"start", restart.start},         {"log_likelihood", restart.log_likelihood},
+                                    {"objective", restart.objective}, {"iterations", restart.iterations},
                                     {"converged", restart.converged}};
     if (restart.validation) entry["validation"] = *restart.validation;
     json["restarts"].push_back(std::move(entry));
   }
+  if (starts_at_best > 0) json["starts_at_best"] = starts_at_best;
+  if (kept_log_likelihood) json["kept_states_log_likelihood"] = *kept_log_likelihood;
   json["warnings"] = warnings;
   return json;
 }
@@ -116,10 +126,14 @@ void FitResult::print(std::ostream& out) const {
       << fixed(log_likelihood / student_weight, 4) << " per student; " << (converged ? "converged" : "not converged")
       << " after " << counted(iterations, "iteration", "iterations") << ", " << as_duration(seconds) << '\n';
   if (restarts.size() < 2) return;
-  Table table({{"restart"}, {"log_likelihood", 2}, {"iterations"}, {"converged"}});
+  if (starts_at_best > 0) {
+    out << "of " << restarts.size() << " starts " << starts_at_best << " came within " << fixed(100 * same_optimum, 2)
+        << " % of the best likelihood\n";
+  }
+  Table table({{"restart"}, {"start"}, {"log_likelihood", 2}, {"iterations"}, {"converged"}});
   for (const RestartResult& restart : restarts) {
-    table.add_row({std::int64_t{restart.number + 1}, restart.log_likelihood, std::int64_t{restart.iterations},
-                   std::string(restart.converged ? "yes" : "no")});
+    table.add_row({std::int64_t{restart.number + 1}, restart.start, restart.log_likelihood,
+                   std::int64_t{restart.iterations}, std::string(restart.converged ? "yes" : "no")});
   }
   out << '\n';
   table.print_text(out);
@@ -131,6 +145,7 @@ std::string training_record(const TrainingTask& task, const FitResult& result) {
   json["data_fingerprint"] = task.cohort.fingerprint();
   nlohmann::ordered_json found = result.to_json();
   found.erase("seconds");
+  if (!result.state_students.empty()) found["state_students"] = result.state_students;
   json["result"] = std::move(found);
   return render_settings(json.dump(), "");
 }

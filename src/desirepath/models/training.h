@@ -80,6 +80,7 @@ struct FitEstimate {
 
 struct RestartResult {
   int number = 0;
+  std::string start;  // where it began
   std::uint64_t seed = 0;
   double log_likelihood = 0;
   double objective = 0;
@@ -87,6 +88,12 @@ struct RestartResult {
   bool converged = false;
   std::optional<double> validation;  // mean log-likelihood per student
 };
+
+/// What rests on fewer students is not for others to see.
+inline constexpr double least_students = 10;
+
+/// Likelihoods that differ by less, relative, count as one optimum.
+inline constexpr double same_optimum = 1e-4;
 
 struct FitResult {
   std::unique_ptr<Model> model;
@@ -105,10 +112,17 @@ struct FitResult {
   int iterations = 0;
   int best_iteration = 0;
   std::vector<RestartResult> restarts;
+  int starts_at_best = 0;                     // of the restarts; 0: not searched for
+  std::optional<double> kept_log_likelihood;  // of the chain whose states stay through all periods
   std::optional<RefinementReport> refinement;
+  /// Expected students behind each state, steps by states ("left" last); empty for a model without states. Goes into
+  /// the record of training, for questions to withhold what rests on few.
+  std::vector<std::vector<double>> state_students;
   std::vector<std::string> warnings;
   double seconds = 0;
 
+  /// Restarts whose likelihood is the best or next to it.
+  int count_at_best() const;
   nlohmann::ordered_json to_json() const;
   /// For people: the model, its likelihood, the restarts.
   void print(std::ostream& out) const;

@@ -49,6 +49,9 @@ nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
     for (const LikelihoodKind kind : kinds)
       json["likelihood_kinds"].push_back(std::string(name_of(kind)));
     json["training"] = nlohmann::ordered_json::parse(stored.training, nullptr, false);
+    // How few students a state rests on is for `states` to tell or to withhold.
+    if (json["training"].is_object() && json["training"].contains("result") && json["training"]["result"].is_object())
+      json["training"]["result"].erase("state_students");
   }
   if (archive.kind() == "checkpoint") {
     const auto header = nlohmann::json::parse(archive.metadata("checkpoint"), nullptr, false);

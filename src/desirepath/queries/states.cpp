@@ -6,6 +6,8 @@
 
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/queries/min_cell.h"
+#include "desirepath/queries/shown_states.h"
 
 namespace desirepath::inline queries {
 
@@ -61,8 +63,10 @@ namespace {
 
 struct StatesSettings {
   Id courses_shown = 8;
+  MinCell min_cell;
   void declare(SettingVisitor& visit) {
     visit(Setting("courses-shown", "courses listed for a state").at_least(0), courses_shown);
+    min_cell.declare(visit);
   }
 };
 
@@ -72,9 +76,12 @@ std::string state_number(Id state, bool left) {
 
 class StatesAnswer : public Answer {
  public:
-  StatesAnswer(const Model& model, std::size_t count)
-      : schema_(model.schema()), model_(model.name()), profiles_(profile_states(model, count)) {
-    const HiddenStates& states = *model.hidden_states();
+  StatesAnswer(const StoredModel& stored, const StatesSettings& settings)
+      : schema_(stored.model->schema()),
+        model_(stored.model->name()),
+        min_cell_(settings.min_cell.count),
+        shown_(shown_states(stored, static_cast<std::size_t>(settings.courses_shown), min_cell_)) {
+    const HiddenStates& states = *stored.model->hidden_states();
     one_step_ = states.step_count() == 1;
     for (Id t = 0; t + 1 < states.step_count(); ++t)
       transitions_.push_back(states.transition(t));
@@ -84,44 +91,79 @@ class StatesAnswer : public Answer {
     nlohmann::ordered_json json;
     json["model"] = model_;
     json["states"] = nlohmann::ordered_json::array();
-    for (const StateProfile& profile : profiles_) {
+    for (const ShownState& state : shown_.states) {
+      const StateProfile& profile = state.profile;
       nlohmann::ordered_json entry;
       entry["period"] = period_of(profile);
-      entry["state"] = profile.left ? nlohmann::ordered_json("left") : nlohmann::ordered_json(profile.state);
+      if (state.merged > 0) {
+        entry["state"] = "other";
+        entry["merged_states"] = state.merged;
+      } else {
+        entry["state"] = profile.left ? nlohmann::ordered_json("left") : nlohmann::ordered_json(profile.state);
+      }
+      if (state.students) entry["students"] = *state.students;
       entry["share"] = profile.share;
       entry["likely"] = course_list(profile.likely);
       entry["marking"] = course_list(profile.marking);
       json["states"].push_back(std::move(entry));
     }
+    json["min_cell"] = min_cell_;
+    json["withheld_states"] = shown_.withheld;
     if (one_step_) return json;
     json["transitions"] = nlohmann::ordered_json::array();
-    for (const Matrix& transition : transitions_) {
+    for (std::size_t t = 0; t < transitions_.size(); ++t) {
       nlohmann::ordered_json matrix;
-      for (Index k = 0; k < transition.rows(); ++k)
-        matrix.push_back(std::vector<double>(transition.row(k).begin(), transition.row(k).end()));
+      for (Index k = 0; k < transitions_[t].rows(); ++k)
+        matrix.push_back(row_json(transitions_[t].row(k), shown_.counts(static_cast<Index>(t), k)));
       json["transitions"].push_back(std::move(matrix));
     }
     return json;
   }
 
   Table table() const override {
-    Table rows({{"period"}, {"state"}, {"share", 3}, {"most taken"}, {"marked by"}});
-    for (const StateProfile& profile : profiles_)
-      rows.add_row({period_of(profile), state_number(profile.state, profile.left), profile.share, most_taken(profile),
-                    marked_by(profile)});
+    Table rows({{"period"}, {"state"}, {"students"}, {"share", 3}, {"most taken"}, {"marked by"}});
+    for (const ShownState& state : shown_.states)
+      rows.add_row({period_of(state.profile), name_of(state), state.students ? Cell(*state.students) : Cell(),
+                    state.profile.share, most_taken(state.profile), marked_by(state.profile)});
     return rows;
   }
 
   void print(std::ostream& out) const override {
-    for (const StateProfile& profile : profiles_) {
-      out << (one_step_ ? "state " : concat("period ", period_of(profile), ", state "))
-          << state_number(profile.state, profile.left) << ": " << fixed(100 * profile.share, 1) << " % of students\n";
+    for (const ShownState& state : shown_.states) {
+      const StateProfile& profile = state.profile;
+      out << (one_step_ ? "" : concat("period ", period_of(profile), ", ")) << (state.merged > 0 ? "" : "state ")
+          << name_of(state) << ": "
+          << (state.students ? concat(counted(*state.students, "student", "students"), ", ") : "")
+          << fixed(100 * profile.share, 1) << " % of students\n";
       if (!profile.likely.empty())
         out << "  most taken  " << most_taken(profile) << "\n  marked by   " << marked_by(profile) << '\n';
     }
   }
 
+  std::vector<std::string> notes() const override {
+    if (shown_.withheld == 0) return {};
+    return {concat(counted(shown_.withheld, "state", "states"), " shown as other: resting on fewer than ",
+                   setting_name("min-cell"), " ", min_cell_,
+                   " expected students, or shown apart telling of one that does")};
+  }
+
  private:
+  static std::string name_of(const ShownState& state) {
+    return state.merged > 0 ? concat("other (", counted(state.merged, "state", "states"), ")")
+                            : state_number(state.profile.state, state.profile.left);
+  }
+  /// Where students go from a state: what fewer take is null, and with it as much as hides it.
+  nlohmann::ordered_json row_json(const Eigen::RowVectorXd& row, double students) const {
+    std::vector<double> flows;
+    for (const double probability : row)
+      flows.push_back(probability * students);
+    const std::vector<std::uint8_t> hidden = small_and_company(flows, static_cast<double>(min_cell_));
+    auto json = nlohmann::ordered_json::array();
+    for (Index to = 0; to < row.size(); ++to)
+      json.push_back(hidden[static_cast<std::size_t>(to)] != 0 ? nlohmann::ordered_json()
+                                                               : nlohmann::ordered_json(row[to]));
+    return json;
+  }
   std::string period_of(const StateProfile& profile) const { return one_step_ ? "all" : schema_.period(profile.step); }
   std::string course_name(const StateCourse& entry) const {
     const std::string& name = schema_.course(entry.course).name;
@@ -152,7 +194,8 @@ class StatesAnswer : public Answer {
 
   const Schema& schema_;
   std::string model_;
-  std::vector<StateProfile> profiles_;
+  std::int64_t min_cell_;
+  ShownStates shown_;
   std::vector<Matrix> transitions_;
   bool one_step_ = true;
 };
@@ -167,17 +210,20 @@ class StudentStatesAnswer : public Answer {
 
   nlohmann::ordered_json to_json() const override { return {{"students", table().to_json()}}; }
   Table table() const override {
-    Table rows({{"student"}, {"period"}, {"state"}, {"probability"}});
-    for_each([&](const std::string& student, const std::string& period, std::string state, double probability) {
-      rows.add_row({student, period, std::move(state), probability});
+    Table rows({{"student"}, {"period"}, {"state"}, {"probability"}, {"present"}});
+    for_each([&](const std::string& student, const std::string& period, std::string state, double probability,
+                 bool present) {
+      rows.add_row({student, period, std::move(state), probability, std::int64_t{present}});
     });
     return rows;
   }
   /// Row by row: there may be millions.
   void print_csv(std::ostream& out) const override {
-    out << "student,period,state,probability\n";
-    for_each([&](const std::string& student, const std::string& period, const std::string& state, double probability) {
-      out << csv_field(student) << ',' << csv_field(period) << ',' << state << ',' << shortest(probability) << '\n';
+    out << "student,period,state,probability,present\n";
+    for_each([&](const std::string& student, const std::string& period, const std::string& state, double probability,
+                 bool present) {
+      out << csv_field(student) << ',' << csv_field(period) << ',' << state << ',' << shortest(probability) << ','
+          << (present ? 1 : 0) << '\n';
     });
   }
 
@@ -188,9 +234,13 @@ class StudentStatesAnswer : public Answer {
     for (Index s = 0; s < posterior_.rows(); ++s) {
       for (Id step = 0; step < states_.step_count(); ++step) {
         const std::string period = states_.step_count() > 1 ? cohort_.schema().period(step) : std::string("all");
+        const PeriodRange periods = states_.step_periods(step);
+        bool present = false;
+        for (Id t = periods.first; t < periods.last; ++t)
+          present = present || cohort_.presence(s, t) == Presence::present;
         for (Id k = 0; k < states; ++k)
           body(cohort_.students()[static_cast<std::size_t>(s)], period,
-               state_number(k, states_.has_left_state() && k + 1 == states), posterior_(s, step * states + k));
+               state_number(k, states_.has_left_state() && k + 1 == states), posterior_(s, step * states + k), present);
       }
     }
   }
@@ -246,7 +296,7 @@ Query states_query() {
           "what each hidden state stands for; with a COHORT and --csv, the states of each student",
           {"desirepath states all.desirepath", "desirepath states all.desirepath all.cohort --csv"},
           CohortUse::optional,
-          "with --csv: student,period,state,probability",
+          "with --csv: student,period,state,probability,present (1, 0)",
           declaration_of<StatesSettings>(),
           [](const QueryInput& input) -> std::unique_ptr<Answer> {
             if (input.model().hidden_states() == nullptr && !input.model().links().empty())
@@ -254,7 +304,8 @@ Query states_query() {
             if (input.students_wanted)
               return std::make_unique<StudentStatesAnswer>(input.model(), *input.cohort, input.compute);
             const auto settings = input.read<StatesSettings>();
-            return std::make_unique<StatesAnswer>(input.model(), static_cast<std::size_t>(settings.courses_shown));
+            require_states(input.model(), "states");
+            return std::make_unique<StatesAnswer>(input.stored, settings);
           }};
 }
 

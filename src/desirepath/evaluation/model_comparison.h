@@ -1,0 +1,60 @@
+// Which model, and how many states? Models on one split of the students, by the probability of those held out.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "desirepath/core/answer.h"
+#include "desirepath/models/training.h"
+
+namespace desirepath::inline evaluation {
+
+struct ComparisonRow {
+  std::string model;  // "cmm+probit"
+  Id states = 0;      // 0: the model has its own size
+  std::int64_t parameters = 0;
+  std::vector<double> scores;  // log-probability of each held-out student
+  double held_out = 0;         // their mean
+  double standard_error = 0;
+  double difference = 0;  // to the best row, over the same students; not above 0
+  double difference_error = 0;
+  int iterations = 0;
+  bool converged = false;
+};
+
+struct Comparison : Answer {
+  std::vector<ComparisonRow> rows;  // as they were asked for
+  std::size_t best = 0;
+  std::int64_t training_students = 0, held_out_students = 0;
+  std::vector<Id> states;  // the range
+
+  /// One recommendation, in words.
+  std::string recommendation() const;
+  nlohmann::ordered_json to_json() const override;
+  Table table() const override;
+  void print(std::ostream& out) const override;
+  std::vector<std::string> warnings() const override;
+};
+
+/// What is to be compared, each checked as far as it can be before anything is trained.
+struct ComparisonTask {
+  std::vector<FitOptions> fits;  // model by model, size by size
+  std::vector<Id> sizes;         // of each; 0: the model's own
+  std::vector<Id> states;        // the range asked for
+  double held_out_share = 0.2;
+  std::filesystem::path checkpoint;  // of finished fits; empty: none
+  bool resume = false;
+};
+
+/// "nb,cmm+probit" by sizes; `values` go to every model that has such a setting. Throws OptionError.
+ComparisonTask comparison_task(const std::string& models, const std::vector<Id>& states, const SettingValues& values,
+                               std::uint64_t seed);
+
+/// Memory of the largest fit, time of one iteration of every restart of all of them.
+FitEstimate estimate_comparison(const Cohort& cohort, const ComparisonTask& task, const Compute& compute);
+
+/// All models learn from the same students and are scored, by mass alone, on the same others.
+Comparison compare_models(const Cohort& cohort, const ComparisonTask& task, const TrainingContext& context);
+
+}  // namespace desirepath::inline evaluation

@@ -1,0 +1,40 @@
+// A model to hand out: nothing in it rests on few students (docs/models/publication.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "desirepath/models/training.h"
+
+namespace desirepath::inline models {
+
+struct Publication {
+  Id states_before = 0, states = 0;
+  Id courses_dropped = 0;
+  bool rounded = false;  // the parameters of the states; those of the chain always are
+  /// Of the same students, total, by the model's first kind of likelihood.
+  LikelihoodKind kind = LikelihoodKind::mass;
+  double log_likelihood_before = 0, log_likelihood = 0;
+  std::int64_t students = 0;
+
+  nlohmann::ordered_json to_json() const;
+  /// One sentence.
+  std::string text() const;
+};
+
+/// The cohort without courses that fewer than `least` students took.
+Cohort without_rare_courses(const Cohort& cohort, std::int64_t least);
+
+/// Throws OptionError where a model cannot be published: before training, for all that is known then.
+void require_publishable(const FitOptions& options);
+
+/// Merges states that rest on few students (each into the one most like it; EM goes on from there), then rounds
+/// parameters to what their standard error bears. The fit is of the task.
+Publication publish(FitResult& fit, const TrainingTask& task);
+
+/// A probability to as many digits as n students bear: the last is no larger than the standard error; one at least.
+double rounded_probability(double probability, double students);
+
+}  // namespace desirepath::inline models

@@ -1,0 +1,89 @@
+"""`compare`: models on one split, paired errors, one recommendation; what is stopped loses one fit."""
+
+import math
+import time
+import unittest
+
+from program import ProgramTest, close
+
+QUICK = ("--restarts", 1, "--iterations", 30)
+
+
+class Compare(ProgramTest):
+    def test_models_on_one_split(self):
+        self.write_students(students=300, kinds=3)
+        done = self.run_program("compare", "t.csv", "--models", "nb,cmm+bernoulli,tan", "--states", "1,2,3", *QUICK, "--json").json
+        self.assertEqual(done["schema"], "desirepath/compare/1")
+        self.assertEqual(done["likelihood_kind"], "mass")
+        rows = done["rows"]
+        self.assertEqual([(row["model"], row["states"]) for row in rows],
+                         [(model, k) for model in ("nb", "cmm+bernoulli", "tan") for k in (1, 2, 3)])
+        best = max(rows, key=lambda row: row["held_out"])
+        self.assertEqual(done["best"], {"model": best["model"], "states": best["states"]})
+        for row in rows:
+            self.assertEqual(row["likelihood_kind"], "mass")
+            self.assertTrue(close(row["difference"], row["held_out"] - best["held_out"], 1e-6))
+            # Paired: the same students, so less than the errors of both means together.
+            self.assertLess(row["difference_error"], math.hypot(row["standard_error"], best["standard_error"]))
+        self.assertTrue(done["recommendation"].startswith("Take "))
+        # The same split as select's: one model's rows are select's.
+        selected = self.run_program("select", "t.csv", "--model", "nb", "--states", "1,2,3", *QUICK, "--json").json
+        for row, other in zip(rows, selected["rows"]):
+            self.assertTrue(close(row["held_out"], other["held_out"]))
+
+    def test_gaussian_states_are_compared_by_mass(self):
+        self.write_students(students=120, courses=5)
+        rows = self.run_program("compare", "t.csv", "--models", "nb,cmm", "--states", 2, *QUICK, "--csv").rows
+        self.assertEqual({row["likelihood_kind"] for row in rows}, {"mass"})
+        self.assertTrue(all(float(row["held_out"]) < 0 for row in rows))
+
+    def test_an_end_of_the_range_is_warned_of(self):
+        self.write_students(students=400, kinds=3)
+        done = self.run_program("compare", "t.csv", "--models", "nb", "--states", "1,2", *QUICK)
+        self.assertIn("is an end of the range: ask for more", done.err)
+        self.assertIn("Take nb with 2 states", done.out)
+        self.assertIn("end of the range", self.run_program("select", "t.csv", "--model", "nb", "--states", "1,2", *QUICK).err)
+
+    def test_refused_before_anything_is_read(self):
+        for arguments in (("--models", "nb,tam"), ("--models", "nb+gausian"), ("--states", "5:2")):
+            self.run_program("compare", "not-there.csv", *arguments, code=2)
+
+    def test_dry_run(self):
+        self.write_students()
+        done = self.run_program("compare", "t.csv", "--models", "nb,tan", "--states", "2,4", "--dry-run")
+        self.assertIn("4 fits", done.out)
+
+    def test_stopped_it_loses_one_fit(self):
+        self.write_students(students=400)
+        common = ("compare", "t.csv", "--models", "nb,tan,hmm,cmm+bernoulli", "--states", "2:5", "--csv")
+        whole = self.run_program(*common).out
+        with_file = (*common, "--checkpoint", "c")
+        process = self.start(*with_file)
+        while not self.path("c").exists() and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(2)
+        process.communicate()
+        self.assertIn(process.returncode, (130, 0))
+        if process.returncode == 130:
+            kept = self.read("c")
+            self.run_program(*with_file, code=6)  # not replaced unasked
+            other = self.run_program("compare", "t.csv", "--models", "nb", "--checkpoint", "c", "--resume", code=2).err
+            self.assertIn("another comparison", other)
+            self.assertEqual(self.read("c"), kept)
+        self.assertEqual(self.run_program(*with_file, "--resume").out, whole)
+        self.assertFalse(self.path("c").exists())
+
+
+class Criteria(ProgramTest):
+    def test_void_with_more_parameters_than_students(self):
+        self.write_students(students=60)
+        done = self.run_program("select", "t.csv", "--model", "nb", "--states", "1,4", "--json").json
+        small, large = done["rows"]
+        self.assertIsNotNone(small["bic"])
+        self.assertIsNone(large["bic"])
+        self.assertEqual((done["best"]["bic"], large["likelihood_kind"]), (1, "mass"))
+        self.assertIn("are void where parameters exceed", self.run_program("select", "t.csv", "--model", "nb", "--states", "1,4").out)
+
+
+if __name__ == "__main__":
+    unittest.main()

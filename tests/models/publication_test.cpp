@@ -1,0 +1,67 @@
+// Models to hand out.
+#include "desirepath/models/publication.h"
+
+#include <cmath>
+
+#include "support/example_cohorts.h"
+#include "support/fits.h"
+#include "support/support.h"
+
+#include "desirepath/core/error.h"
+#include "desirepath/emissions/bernoulli.h"
+#include "desirepath/queries/shown_states.h"
+
+namespace desirepath {
+namespace {
+
+TEST(Publication, ProbabilitiesAreRoundedToWhatTheirStandardErrorBears) {
+  EXPECT_DOUBLE_EQ(rounded_probability(0.123456, 100), 0.12);    // standard error 0.033
+  EXPECT_DOUBLE_EQ(rounded_probability(0.123456, 1e6), 0.1235);  // 0.00033
+  EXPECT_DOUBLE_EQ(rounded_probability(0.987654, 100), 0.99);    // 0.011
+  EXPECT_DOUBLE_EQ(rounded_probability(0.000321, 100), 0.0003);  // never 0: rare is not impossible
+  EXPECT_EQ(rounded_probability(0, 100), 0);
+  EXPECT_EQ(rounded_probability(1, 100), 1);
+}
+
+TEST(Publication, WhatIsHiddenDoesNotFollowFromTheRest) {
+  using Hidden = std::vector<std::uint8_t>;
+  EXPECT_EQ(small_and_company({50, 3, 40, 20}, 10), (Hidden{0, 1, 0, 1}));
+  EXPECT_EQ(small_and_company({50, 6, 7, 20}, 10), (Hidden{0, 1, 1, 0}));
+  EXPECT_EQ(small_and_company({50, 0, 20}, 10), (Hidden{0, 0, 0}));
+  EXPECT_EQ(small_and_company({3, 4}, 10), (Hidden{1, 1}));
+}
+
+TEST(Publication, SmallStatesAreMergedAndTheCostIsTold) {
+  const Cohort cohort =
+      test::random_cohort({.students = 60, .courses = 6, .periods = 2, .taken = 0.3, .unknown = 0}, RandomStream(5));
+  const Compute compute(2);
+  const TrainingContext context{compute};
+  for (const char* choice : {"nb", "cmm+bernoulli", "hmm", "tan"}) {
+    FitOptions options(choice);
+    options.set("states", 12);
+    const TrainingTask task{cohort, options, context};
+    FitResult fit = test::fit(cohort, options);
+    const Publication report = publish(fit, task);
+    EXPECT_LT(report.states, 12) << choice;
+    EXPECT_LT(report.log_likelihood, report.log_likelihood_before) << choice;
+    for (const auto& students : fit.state_students) {
+      for (const double count : students)
+        EXPECT_GE(count, 10) << choice;
+    }
+    const Vector scores =
+        fit.model->log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, compute).value.col(0);
+    EXPECT_NEAR(scores.sum(), report.log_likelihood, 1e-9 * std::abs(report.log_likelihood)) << choice;
+  }
+}
+
+TEST(Publication, RareCoursesAreDropped) {
+  const Cohort cohort =
+      test::random_cohort({.students = 40, .courses = 12, .periods = 2, .taken = 0.12, .unknown = 0}, RandomStream(6));
+  const Cohort kept = without_rare_courses(cohort, 10);
+  EXPECT_LT(kept.schema().course_count(), 12);
+  EXPECT_GT(kept.schema().course_count(), 0);
+  EXPECT_THROW(without_rare_courses(cohort, 41), PrivacyError);
+}
+
+}  // namespace
+}  // namespace desirepath
