@@ -137,6 +137,34 @@ class Ask(ProgramTest):
                                       (("--min-cell", 2), 2, "min-cell"), (("--min-cell", 601), 5, "fewer than")):
             self.assertIn(says, self.run_program("delays", "late.desirepath", "late.csv", *arguments, code=code).err)
 
+    def test_pathways(self):
+        self.write_students("flow.csv", students=400, kinds=3, unknown=0)
+        lines = self.path("flow.csv").read_text().splitlines()
+        self.write("flow.csv", "\n".join([lines[0] + ",home"] + [line + (",far" if int(line[1:5]) % 3 else ",near") for line in lines[1:]]) + "\n")
+        self.fit("--model", "cmm", "--emission", "bernoulli", "--states", 3, cohort="flow.csv", out="s.desirepath")
+        ask = ("pathways", "s.desirepath", "flow.csv")
+        done = self.run_program(*ask, "--by", "home", "--via", "C01@1", "--name", "1:0=Beginners", "--json").json
+        for period in "123":
+            self.assertEqual(sum(node["students"] for node in done["nodes"] if node["period"] == period), 400)
+        self.assertEqual(sum(link["students"] for link in done["links"]) + done["withheld_students"], 800)
+        for link in done["links"]:
+            self.assertTrue(close(link["probability"], link["students"] / done["nodes"][link["source"]]["students"]))
+            self.assertEqual(link["width"], link["students"])
+        self.assertTrue(all(path["students"] >= 10 for path in done["paths"]))
+        self.assertTrue(all(row["low"] <= row["difference"] <= row["high"] for row in done["groups"]))
+        text = self.run_program(*ask, "--by", "home", "--via", "C01@1").out
+        for words in ("most frequent paths", "who takes C01@1", "shares of the states, by home"):
+            self.assertIn(words, text)
+        alone = self.run_program("pathways", "s.desirepath", "--width", "probability", "--json").json
+        self.assertTrue(all(link["width"] == link["probability"] for link in alone["links"]))
+        self.fit("--model", "nb", "--states", 2, out="nb.desirepath")
+        for arguments, code, says in ((("m.desirepath",), 2, "no hidden states"), (("nb.desirepath",), 2, "cmm"),
+                                      (("s.desirepath", "--by", "home"), 2, "needs a COHORT"),
+                                      (("s.desirepath", "flow.csv", "--by", "hom"), 2, "home"),
+                                      (("s.desirepath", "--name", "1:9=x"), 2, "PERIOD:STATE"),
+                                      (("s.desirepath", "--via", "C99@1"), 3, "C99")):
+            self.assertIn(says, self.run_program("pathways", *arguments, code=code).err)
+
     def test_company(self):
         done = self.run_program("company", "m.desirepath", "t.csv", "--json").json
         self.assertTrue(all(row["students"] >= 10 and row["at_least"] > 1 for row in done["courses"]))

@@ -10,6 +10,7 @@
 #include "desirepath/queries/curriculum_text.h"
 #include "desirepath/queries/delays.h"
 #include "desirepath/queries/known.h"
+#include "desirepath/queries/pathways.h"
 #include "desirepath/queries/plan.h"
 #include "desirepath/queries/prerequisites.h"
 #include "desirepath/queries/typical_groups.h"
@@ -425,6 +426,70 @@ TEST(Company, IsMoreThanTheSubjectsShareSays) {
   EXPECT_NEAR(first->expected, 100 * share_a * 0.5, 1e-12);
   EXPECT_NEAR(first->certain_lift(), 40 / first->expected * std::exp(-1.96 / std::sqrt(40.0)), 1e-12);
   EXPECT_TRUE(find_company(things, 41).empty());
+}
+
+TEST(Pathways, ExpectedPathsAreTheChain) {
+  const HiddenChain chain =
+      test::random_chain("cmm", test::emission_truths().front(), 3, 3, 2, /*left=*/false, RandomStream(6));
+  const HiddenStates& states = *chain.hidden_states();
+  const PathCounts counts = expected_paths(states, 1000);
+  EXPECT_EQ(counts.size(), 8U);
+  double sum = 0;
+  for (const auto& [path, count] : counts) {
+    sum += count;
+    EXPECT_NEAR(count,
+                1000 * states.share(0)[path[0]] * states.transition(0)(path[0], path[1]) *
+                    states.transition(1)(path[1], path[2]),
+                1e-9);
+  }
+  EXPECT_NEAR(sum, 1000, 1e-9);
+  const StateFlows flows = flows_of(counts, chain, 10, {{{0, 1}, "Engineers"}});
+  double flowing = 0;
+  for (const PathFlow& flow : flows.flows) {
+    flowing += flow.students;
+    EXPECT_GE(flow.students, 10);
+    const PathNode &from = flows.nodes[flow.from], &to = flows.nodes[flow.to];
+    EXPECT_NEAR(flow.probability, states.transition(from.step)(from.states[0], to.states[0]), 1e-9);
+  }
+  EXPECT_NEAR(flowing + flows.withheld, 2000, 1e-9);  // two steps on
+  EXPECT_TRUE(std::ranges::any_of(flows.nodes, [](const PathNode& node) { return node.name == "Engineers"; }));
+}
+
+TEST(Pathways, SmallStatesAndFlowsAreNotTold) {
+  const HiddenChain chain =
+      test::random_chain("cmm", test::emission_truths().front(), 3, 2, 3, /*left=*/false, RandomStream(7));
+  // State 2 of the first period has 4 students, who take state 1 with them; 7 of the rest go from 0 to 2.
+  const StateFlows flows = flows_of({{{0, 0}, 60}, {{0, 1}, 25}, {{0, 2}, 7}, {{1, 1}, 30}, {{2, 1}, 4}}, chain, 10);
+  for (const PathNode& node : flows.nodes)
+    EXPECT_GE(node.students, 10) << node.name;
+  double told = 0;
+  for (const PathFlow& flow : flows.flows) {
+    EXPECT_GE(flow.students, 10);
+    told += flow.students;
+  }
+  EXPECT_EQ(told + flows.withheld, 126);
+  EXPECT_TRUE(flows.withheld == 0 || flows.withheld >= 10);
+  for (const StatePath& path : flows.paths)
+    EXPECT_GE(path.students, 10);
+}
+
+TEST(Pathways, GroupsAreComparedByTheirShares) {
+  StateFlows flows;
+  flows.nodes = {{0, {0}, "a", 60}, {0, {1}, "b", 60}};
+  std::vector<std::vector<Id>> paths;
+  StudentGroups groups{{"here", "there"}, {}};
+  for (int s = 0; s < 120; ++s) {
+    groups.of_student.push_back(s < 40 ? 1 : 0);
+    paths.push_back({s < 30 || (s >= 40 && s < 70) ? 0 : 1});  // 30 of 40 there, 30 of 80 here
+  }
+  const auto shares = compare_groups(flows, paths, groups, 10);
+  ASSERT_EQ(shares.size(), 4U);
+  const GroupShare& first = shares[0];
+  EXPECT_NEAR(std::abs(first.difference()), 0.75 - 0.375, 1e-12);
+  EXPECT_NEAR(first.error(), std::sqrt(0.75 * 0.25 / 40 + 0.375 * 0.625 / 80), 1e-12);
+  const double z = 0.375 / std::sqrt(0.5 * 0.5 * (1.0 / 40 + 1.0 / 80));
+  EXPECT_NEAR(first.p_value(), std::erfc(z / std::sqrt(2.0)), 1e-12);
+  EXPECT_TRUE(compare_groups(flows, paths, groups, 11).empty());  // 10 of those there are not in it
 }
 
 }  // namespace

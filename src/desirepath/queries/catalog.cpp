@@ -7,8 +7,9 @@
 namespace desirepath::inline queries {
 
 std::span<const Query> query_catalog() {
-  static const std::array queries = {infer_query(), sample_query(), score_query(),   prerequisites_query(),
-                                     plan_query(),  delays_query(), company_query(), states_query()};
+  static const std::array queries = {infer_query(),         sample_query(),   score_query(),
+                                     prerequisites_query(), plan_query(),     delays_query(),
+                                     company_query(),       pathways_query(), states_query()};
   return queries;
 }
 

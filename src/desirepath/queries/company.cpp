@@ -178,13 +178,14 @@ std::unique_ptr<Answer> answer_company(const QueryInput& input) {
 }  // namespace
 
 Query company_query() {
-  return {"company",
-          "courses of different subjects taken by the same students more than popularity says",
-          {"desirepath company answers.desirepath all.cohort"},
-          CohortUse::required,
-          "the students to look at: a cohort file or a raw table",
-          declaration_of<CompanySettings>(),
-          answer_company};
+  return {
+      "company",
+      "courses of different subjects taken by the same students more than popularity says",
+      {"desirepath company answers.desirepath all.cohort", "desirepath company answers.desirepath all.cohort --csv"},
+      CohortUse::required,
+      "the students to look at: a cohort file or a raw table",
+      declaration_of<CompanySettings>(),
+      answer_company};
 }
 
 }  // namespace desirepath::inline queries

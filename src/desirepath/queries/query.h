@@ -56,6 +56,7 @@ Query prerequisites_query();
 Query plan_query();
 Query delays_query();
 Query company_query();
+Query pathways_query();
 Query states_query();
 
 /// The queries there are: one plain list.

@@ -1,0 +1,250 @@
+// The question: how students flow from state to state, by which paths, and for whom it differs.
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+#include "desirepath/queries/known.h"
+#include "desirepath/queries/min_cell.h"
+#include "desirepath/queries/pathways.h"
+
+namespace desirepath::inline queries {
+
+namespace {
+
+constexpr std::size_t shown_flows = 12, shown_paths = 8, shown_groups = 12;
+
+enum class FlowWidth { flow, probability };
+std::span<const std::string_view> value_names(FlowWidth) {
+  static constexpr std::array<std::string_view, 2> names = {"flow", "probability"};
+  return names;
+}
+
+struct PathwaySettings {
+  std::string by;
+  std::vector<std::string> via;
+  std::map<std::string, std::string> names;
+  FlowWidth width = FlowWidth::flow;
+  MinCell min_cell;
+
+  void declare(SettingVisitor& visit) {
+    visit(Setting("by", "student attribute of COHORT, or entry: shares of the states compared between its groups")
+              .taking("COLUMN"),
+          by);
+    visit(Setting("via", "also the most likely path of who takes this course; may be given again: all of them")
+              .taking("COURSE@PERIOD")
+              .undivided(),
+          via);
+    visit(Setting("name", "what a state is called, PERIOD:STATE=NAME; may be given again").taking("PERIOD:STATE=NAME"),
+          names);
+    visit(Setting("width",
+                  "what a link is as wide as, for figures: flow, its students, or probability, for who is in "
+                  "the state it comes from"),
+          width);
+    min_cell.declare(visit);
+  }
+};
+
+class PathwaysAnswer : public Answer {
+ public:
+  explicit PathwaysAnswer(const Schema& its_schema) : schema(its_schema) {}
+
+  nlohmann::ordered_json to_json() const override {
+    nlohmann::ordered_json json;
+    json["model"] = model;
+    json["from"] = source;
+    json["nodes"] = nlohmann::ordered_json::array();
+    for (const PathNode& node : flows.nodes)
+      json["nodes"].push_back({{"period", schema.period(node.step)},
+                               {"states", node.states},
+                               {"name", node.name},
+                               {"students", node.students}});
+    json["links"] = nlohmann::ordered_json::array();
+    for (const PathFlow& flow : flows.flows)
+      json["links"].push_back({{"source", flow.from},
+                               {"target", flow.to},
+                               {"students", flow.students},
+                               {"probability", flow.probability},
+                               {"width", width == FlowWidth::flow ? flow.students : flow.probability}});
+    json["withheld_students"] = flows.withheld;
+    json["paths"] = nlohmann::ordered_json::array();
+    for (const StatePath& path : flows.paths)
+      json["paths"].push_back({{"nodes", path.nodes}, {"students", path.students}});
+    if (!highlighted.empty()) json["highlighted"] = {{"via", via}, {"nodes", highlighted}};
+    if (!by.empty()) {
+      json["by"] = by;
+      json["groups"] = group_table(groups.size()).to_json();
+    }
+    return json;
+  }
+  Table table() const override {
+    Table rows({{"period"}, {"state"}, {"next_period"}, {"next_state"}, {"students", 1}, {"probability", 3}});
+    for (const PathFlow& flow : flows.flows) {
+      const PathNode &from = flows.nodes[flow.from], &to = flows.nodes[flow.to];
+      rows.add_row(
+          {schema.period(from.step), from.name, schema.period(to.step), to.name, flow.students, flow.probability});
+    }
+    return rows;
+  }
+  void print(std::ostream& out) const override {
+    Table rows({{"period"}, {"from"}, {"to, a period later"}, {"students", 0}, {"of these"}});
+    for (std::size_t i = 0; i < std::min(shown_flows, flows.flows.size()); ++i) {
+      const PathFlow& flow = flows.flows[i];
+      rows.add_row({schema.period(flows.nodes[flow.from].step), flows.nodes[flow.from].name, flows.nodes[flow.to].name,
+                    flow.students, concat(fixed(100 * flow.probability, 0), " %")});
+    }
+    rows.print_text(out);
+    out << "\nmost frequent paths\n";
+    for (std::size_t i = 0; i < std::min(shown_paths, flows.paths.size()); ++i)
+      out << "  " << fixed(flows.paths[i].students, 0) << "  " << words(flows.paths[i].nodes) << '\n';
+    if (flows.paths.empty()) out << "  none of " << min_cell << " students or more\n";
+    if (!highlighted.empty()) out << "\nwho takes " << join(via, " and ") << ": " << words(highlighted) << '\n';
+    if (!by.empty()) {
+      out << "\nshares of the states, by " << by << '\n';
+      group_table(shown_groups).print_text(out);
+    }
+  }
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> lines = {source};
+    if (flows.withheld > 0)
+      lines.push_back(concat("flows of fewer than ", min_cell, " students, ", fixed(flows.withheld, 0),
+                             " students together, are left out"));
+    return lines;
+  }
+
+  const Schema& schema;
+  std::string model, source, by;
+  FlowWidth width = FlowWidth::flow;
+  StateFlows flows;
+  std::vector<GroupShare> groups;
+  std::vector<std::string> via;
+  std::vector<std::size_t> highlighted;
+  std::int64_t min_cell = 10;
+
+ private:
+  std::string words(const std::vector<std::size_t>& nodes) const {
+    std::vector<std::string> names;
+    for (const std::size_t node : nodes)
+      names.push_back(flows.nodes[node].name);
+    return join(names, " -> ");
+  }
+  Table group_table(std::size_t most) const {
+    Table rows({{"period"},
+                {"state"},
+                {"group"},
+                {"share", 3},
+                {"others", 3},
+                {"difference", 3},
+                {"low", 3},
+                {"high", 3},
+                {"p_value"},
+                {"students"}});
+    for (std::size_t i = 0; i < std::min(most, groups.size()); ++i) {
+      const GroupShare& share = groups[i];
+      const PathNode& node = flows.nodes[share.node];
+      rows.add_row({schema.period(node.step), node.name, share.group, share.share, share.others_share,
+                    share.difference(), share.difference() - 1.96 * share.error(),
+                    share.difference() + 1.96 * share.error(), share.p_value(), share.students});
+    }
+    return rows;
+  }
+};
+
+std::map<std::pair<Id, Id>, std::string> given_names(const Model& model,
+                                                     const std::map<std::string, std::string>& given) {
+  std::map<std::pair<Id, Id>, std::string> names;
+  for (const auto& [key, name] : given) {
+    const std::size_t colon = key.rfind(':');
+    const auto state =
+        colon == std::string::npos ? std::nullopt : number_in<Id>(std::string_view(key).substr(colon + 1));
+    if (!state || *state < 0 || *state >= model.hidden_states()->state_count())
+      throw OptionError(concat(setting_name("name"), " ", key, ": PERIOD:STATE=NAME, such as 1:0=Engineers"));
+    names[{model.schema().require_period(key.substr(0, colon)), *state}] = name;
+  }
+  return names;
+}
+
+/// The nodes of the most likely path of a student of whom these courses alone are known.
+std::vector<std::size_t> path_via(const Model& model, const std::vector<std::string>& courses, const StateFlows& flows,
+                                  const Compute& compute) {
+  const Schema& schema = model.schema();
+  EvidenceBuilder known(schema.period_count(), schema.course_count());
+  std::vector<PeriodEvidence> periods(static_cast<std::size_t>(schema.period_count()));
+  for (const std::string& course : courses) {
+    const Id bit = parse_bit(schema, course);
+    periods[static_cast<std::size_t>(schema.period_of(bit))].set(bit, true);
+  }
+  known.begin_student({});
+  for (const PeriodEvidence& period : periods)
+    known.add(period);
+  const EvidenceBatch evidence = std::move(known).build();
+  require_possible(model, evidence, compute);
+  std::vector<std::size_t> nodes;
+  const std::vector<Id> path = model.hidden_states()->paths(evidence, compute).front();
+  for (Id step = 0; step < std::ssize(path); ++step) {
+    const auto found = std::ranges::find_if(flows.nodes, [&](const PathNode& node) {
+      return node.step == step &&
+             std::ranges::find(node.states, path[static_cast<std::size_t>(step)]) != node.states.end();
+    });
+    if (found == flows.nodes.end()) return {};
+    nodes.push_back(static_cast<std::size_t>(found - flows.nodes.begin()));
+  }
+  return nodes;
+}
+
+std::unique_ptr<Answer> answer_pathways(const QueryInput& input) {
+  const auto settings = input.read<PathwaySettings>();
+  const Model& model = input.model();
+  const HiddenStates& states = require_states(model, "pathways");
+  if (states.step_count() < 2)
+    throw OptionError(concat("pathways: the states of ", model.name(),
+                             " are kept through all periods; cmm and hmm have states in every period"));
+  if (!settings.by.empty() && input.cohort == nullptr)
+    throw OptionError(concat(setting_name("by"), " needs a COHORT: the model knows no groups"));
+  auto answer = std::make_unique<PathwaysAnswer>(model.schema());
+  answer->model = model.name();
+  answer->width = settings.width;
+  answer->min_cell = settings.min_cell.count;
+  answer->via = settings.via;
+  const auto names = given_names(model, settings.names);
+  if (input.cohort == nullptr) {
+    const double students = state_students(input.stored).row(0).sum();
+    if (students < static_cast<double>(settings.min_cell.count))
+      throw PrivacyError("the model does not say how many students it rests on: give a COHORT");
+    answer->flows = flows_of(expected_paths(states, students), model, settings.min_cell.count, names);
+    answer->source =
+        concat("expected flows of the ", with_separators(std::llround(students)), " students the model was trained on");
+  } else {
+    settings.min_cell.require(input.cohort->student_count());
+    const std::vector<std::vector<Id>> paths = states.paths(EvidenceBatch::of(*input.cohort), input.compute);
+    PathCounts counts;
+    for (const std::vector<Id>& path : paths)
+      counts[path] += 1;
+    answer->flows = flows_of(counts, model, settings.min_cell.count, names);
+    answer->source = concat("the most likely path of each of ", with_separators(std::ssize(paths)), " students");
+    if (!settings.by.empty()) {
+      answer->by = settings.by;
+      answer->groups =
+          compare_groups(answer->flows, paths, groups_of(*input.cohort, settings.by), settings.min_cell.count);
+    }
+  }
+  if (!settings.via.empty()) answer->highlighted = path_via(model, settings.via, answer->flows, input.compute);
+  return answer;
+}
+
+}  // namespace
+
+Query pathways_query() {
+  return {"pathways",
+          "flows between states, the paths students take through them, and for whom they differ",
+          {"desirepath pathways all.desirepath all.cohort --by residence",
+           "desirepath pathways all.desirepath --via \"CS 101@1\" --via \"CS 301@3\""},
+          CohortUse::optional,
+          "the students to look at; without it, what the model expects",
+          declaration_of<PathwaySettings>(),
+          answer_pathways};
+}
+
+}  // namespace desirepath::inline queries
