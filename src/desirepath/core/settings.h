@@ -143,7 +143,7 @@ class SettingVisitor {
   }
   template <class T>
   static SettingValue encode(const T& field) {
-    if constexpr (std::same_as<T, bool>) {
+    if constexpr (std::same_as<T, bool>) {  // NOLINT(bugprone-branch-clone): one of them, by type
       return field;
     } else if constexpr (std::integral<T>) {
       return static_cast<std::int64_t>(field);

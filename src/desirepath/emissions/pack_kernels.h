@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "desirepath/core/types.h"
 #include "desirepath/probability/normal_kernels.h"
 
 namespace desirepath::inline emissions {

@@ -117,10 +117,11 @@ FitEstimate estimate_comparison(const Cohort& cohort, const ComparisonTask& task
     const auto restarts = options.values().find("restarts");
     double times = 1;
     for (const Setting& setting : options.known()) {
-      if (setting.name == "restarts")
+      if (setting.name == "restarts") {
         times =
             number_in<double>(setting_text(restarts == options.values().end() ? setting.standard : restarts->second))
                 .value_or(1);
+      }
     }
     all.bytes = std::max(all.bytes, one.bytes);
     all.seconds_per_iteration += times * one.seconds_per_iteration;
@@ -194,11 +195,11 @@ std::string Comparison::recommendation() const {
     if (row.difference > -2 * row.difference_error && row.parameters < simplest->parameters) simplest = &row;
   }
   std::string text = concat("Take ", name(*simplest), ": ", fixed(simplest->held_out, 3), " nats a held-out student");
-  if (simplest != &top)
+  if (simplest != &top) {
     text += concat("; ", name(top), " is ", fixed(-simplest->difference, 3), " +- ",
                    fixed(simplest->difference_error, 3), " above it, no more than chance, with ",
                    with_separators(top.parameters), " parameters for ", with_separators(simplest->parameters));
-  else
+  } else
     text += ", the best of all, and none with fewer parameters comes near";
   return text + ".";
 }

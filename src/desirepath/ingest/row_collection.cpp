@@ -127,11 +127,12 @@ class Collector {
           fold_equal_rows(out_.rows);
           fold_at = std::min(most_rows_, std::max(fold_at, 2 * (out_.rows.size() + rows.batch.row_count())));
         }
-        if (out_.rows.size() + rows.batch.row_count() > most_rows_)
+        if (out_.rows.size() + rows.batch.row_count() > most_rows_) {
           throw InputError(concat(files[f], ": more than ",
                                   with_separators(static_cast<std::int64_t>(out_.rows.size())),
                                   " different rows: they would take more than half of the ", as_bytes_text(free),
                                   " of memory that are free"));
+        }
         reserve_rows(rows_before, rows.batch.row_count(), done);
         for (rows.at = 0; rows.at < rows.batch.row_count(); ++rows.at)
           add(rows);

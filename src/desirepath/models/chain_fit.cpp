@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <mutex>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -133,6 +134,7 @@ class ChainFit : public Training {
     } else {
       const bool climbing = resumed && resumed->climbing;
       const int first = climbing ? resumed->restart : 0;
+      if (!climbing) resumed.reset();
       if (climbing) {
         finished = resumed->finished;
         best = std::move(resumed->best_finished);
@@ -141,8 +143,7 @@ class ChainFit : public Training {
         finished_ = finished;
         best_so_far_ = best ? &*best : nullptr;
         // Where the one before is of kept states, it is the only one and the best.
-        RestartOutcome outcome =
-            run_restart(r, best_so_far_, climbing && r == first ? std::move(resumed) : std::nullopt);
+        RestartOutcome outcome = run_restart(r, best_so_far_, std::exchange(resumed, std::nullopt));
         keep_better(best, std::move(outcome), finished);
       }
     }
@@ -324,7 +325,7 @@ class ChainFit : public Training {
 
   void begin(ChainProblem& problem, const ClimbStart& start, const RestartOutcome* before) const {
     const RandomStream stream = RandomStream(options_.seed).child("restart").child(0);
-    if (start.origin == Origin::released)
+    if (start.origin == Origin::released && before != nullptr)
       problem.start_from_parameters(candidates_->released(before->parameters));
     else if (start.origin != Origin::given)
       candidates_->begin(problem, start, found_);
@@ -415,39 +416,44 @@ class ChainFit : public Training {
     result.best_iteration = best.best_iteration;
     if (plan_.front().origin == Origin::kept) {
       result.kept_log_likelihood = restarts.front().log_likelihood;
-      if (best.result.start == restarts.front().start)
+      if (best.result.start == restarts.front().start) {
         result.warnings.emplace_back(
             "no climb came above the chain whose states are kept through all periods, which is "
             "returned");
+      }
       restarts.erase(restarts.begin());
     }
     result.restarts = std::move(restarts);
     result.warnings.insert(result.warnings.end(), best.warnings.begin(), best.warnings.end());
     result.warnings.insert(result.warnings.end(), notes.begin(), notes.end());
-    if (best.em.fell)
+    if (best.em.fell) {
       result.warnings.push_back(
           concat("the additive ridge is not an exact M step: the objective fell on the way; iterate ",
                  best.best_iteration, ", the best, is kept"));
+    }
     if (result.refinement && result.refinement->kept_round == 0)
       result.warnings.emplace_back("the refinement found nothing better for the students held out: EM's model is kept");
-    if (refinement_evidence_)
+    if (refinement_evidence_) {
       result.warnings.push_back(
           concat(setting_name("refine"), ": ", counted(refinement_evidence_->student_count(), "student", "students"),
                  " held out of training to judge it; ", setting_name("validation"), " names others"));
+    }
     if (std::string small = small_states_note(result.state_students, layout_, cohort_.schema()); !small.empty())
       result.warnings.push_back(std::move(small));
     const std::int64_t enrollments = train_->enrollments().one_count(), free = result.model->parameter_count();
-    if (free > enrollments)
+    if (free > enrollments) {
       result.warnings.push_back(concat("more parameters (", with_separators(free), ") than enrollments (",
                                        with_separators(enrollments), "): fewer ", setting_name("states"),
                                        " or a simpler model would say as much"));
+    }
     if (settings_.states > train_->student_count()) result.warnings.emplace_back("there are more states than students");
     if (candidates_->is_search()) {
       result.starts_at_best = result.count_at_best();
-      if (result.starts_at_best == 1 && result.restarts.size() > 1)
+      if (result.starts_at_best == 1 && result.restarts.size() > 1) {
         result.warnings.push_back(concat("only one of ", result.restarts.size(),
                                          " starts reached the best likelihood: there may be better; more ",
                                          setting_name("restarts"), " would tell"));
+      }
     }
     if (!result.converged && settings_.em.tolerance > 0)
       result.warnings.push_back(concat("not converged after ", result.iterations, " iterations"));

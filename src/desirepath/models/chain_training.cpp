@@ -58,10 +58,11 @@ ChainProblem::ChainProblem(const ChainTask& task, ChainEvidence& evidence, const
 std::string ChainProblem::misfit(const ChainParameters& parameters) const {
   if (parameters.emitting_states() != task_.states)
     return concat(parameters.emitting_states(), " states, not ", task_.states);
-  if (parameters.has_left_state != has_left_ || (parameters.departures.size() > 0) != has_departures_)
+  if (parameters.has_left_state != has_left_ || (parameters.departures.size() > 0) != has_departures_) {
     return parameters.has_left_state || parameters.departures.size() > 0
                ? "students who leave, of whom the cohort has none"
                : "no students who leave, as the cohort has";
+  }
   for (const auto& emission : parameters.emissions) {
     if (emission->family() != learner_.family()) return "states of another family";
     if (std::string reason = learner_.misfit(*emission); !reason.empty()) return reason;

@@ -270,12 +270,13 @@ class CommitteeFit : public Training {
       result.stopped_by = pilot_validation_ ? "validation" : "iterations";
       std::erase_if(result.warnings, [](const std::string& text) { return text.starts_with("not converged"); });
       const std::string count = concat(counted(*iterations_, "iteration", "iterations"), " a tree");
-      if (warm_members_.empty())
+      if (warm_members_.empty()) {
         result.warnings.push_back(pilot_validation_
                                       ? concat(count, ": found on ",
                                                counted(pilot_validation_->student_count(), "student", "students"),
                                                " set aside first; the trees are learned from all")
                                       : concat(count, ": there are too few students to find the best number"));
+      }
     }
     return result;
   }

@@ -153,10 +153,11 @@ class CompanyAnswer : public Answer {
   static Table rows(const CompanyThings& things, const std::vector<Company>& pairs,
                     std::size_t most = std::size_t(-1)) {
     Table table({{"one"}, {"other"}, {"students"}, {"expected", 1}, {"lift", 2}, {"at_least", 2}});
-    for (std::size_t i = 0; i < std::min(most, pairs.size()); ++i)
+    for (std::size_t i = 0; i < std::min(most, pairs.size()); ++i) {
       table.add_row({things.names[static_cast<std::size_t>(pairs[i].a)],
                      things.names[static_cast<std::size_t>(pairs[i].b)], pairs[i].students, pairs[i].expected,
                      pairs[i].lift(), pairs[i].certain_lift()});
+    }
     return table;
   }
 };

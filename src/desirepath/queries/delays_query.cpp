@@ -57,10 +57,11 @@ class DelaysAnswer : public Answer {
   }
   Table table() const override {
     Table rows({{"course"}, {"group"}, {"effect", 2}, {"low", 2}, {"high", 2}, {"mean", 2}, {"students"}, {"others"}});
-    for (const GroupDelay& delay : delays)
+    for (const GroupDelay& delay : delays) {
       rows.add_row({name(delay.course), by.empty() ? Cell() : Cell(delay.group), delay.effect(),
                     delay.effect() - 1.96 * delay.error(), delay.effect() + 1.96 * delay.error(), delay.own.mean,
                     delay.own.students, by.empty() ? Cell() : Cell(delay.others.students)});
+    }
     return rows;
   }
   void print(std::ostream& out) const override {

@@ -80,10 +80,11 @@ DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int6
       asked[static_cast<std::size_t>(c)] = schema.bit(t, c);
     PeriodSums sums(courses);
     for (std::size_t begin = 0; begin < there.size(); begin += block) {
-      if (progress)
+      if (progress) {
         progress({"beyond the model",
                   (static_cast<double>(t) - 1 + static_cast<double>(begin) / static_cast<double>(there.size())) /
                       (schema.period_count() - 1)});
+      }
       const std::span students = std::span(there).subspan(begin, std::min<std::size_t>(block, there.size() - begin));
       const RowMatrix expected =
           model.marginals(before_period(record, students, schema, t, model.models_leaving()), asked, compute).value;

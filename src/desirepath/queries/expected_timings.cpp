@@ -104,10 +104,11 @@ std::vector<JudgedStudent> judge_timings(const Model& model, const Cohort& cohor
         asked.push_back(schema.bit(t, c));
     }
     for (std::size_t begin = 0; begin < students.size(); begin += block) {
-      if (progress)
+      if (progress) {
         progress(
             {"timings",
              (static_cast<double>(p) + static_cast<double>(begin) / static_cast<double>(students.size())) / parts});
+      }
       const std::span some = std::span(students).subspan(begin, std::min(block, students.size() - begin));
       const RowMatrix found = model.marginals(without_courses(record, some, schema, part), asked, compute).value;
       for (std::size_t i = 0; i < some.size(); ++i)

@@ -102,10 +102,11 @@ class InferAnswer : public Answer {
   }
   void print_csv(std::ostream& out) const override {
     out << "student,period,course,probability,standard_error\n";
-    for (const Inferred& row : rows)
+    for (const Inferred& row : rows) {
       out << csv_field(name(row.student)) << ',' << csv_field(schema.period(schema.period_of(row.bit))) << ','
           << csv_field(course(row.bit).name) << ',' << shortest(row.probability) << ','
           << (sampled ? shortest(row.standard_error) : "") << '\n';
+    }
   }
 
   void print(std::ostream& out) const override {

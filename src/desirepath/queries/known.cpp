@@ -128,10 +128,11 @@ EvidenceBatch what_is_known(const QueryInput& input, const KnownSettings& settin
     for (Id t = 0; t < schema.period_count(); ++t) {
       PeriodEvidence period = PeriodEvidence::of(*record, s, t);
       for (const auto& [bit, taken] : said[static_cast<std::size_t>(t)]) {
-        if (has_record && period.known(bit).value_or(taken) != taken)
+        if (has_record && period.known(bit).value_or(taken) != taken) {
           throw InputError(concat("'", schema.course(schema.course_of(bit)).name, "@", schema.period(t),
                                   "': the record says otherwise; leave that period out with ",
                                   setting_name("known-periods")));
+        }
         period.set(bit, taken);
       }
       result.add(period);

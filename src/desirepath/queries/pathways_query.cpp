@@ -56,18 +56,20 @@ class PathwaysAnswer : public Answer {
     json["model"] = model;
     json["from"] = source;
     json["nodes"] = nlohmann::ordered_json::array();
-    for (const PathNode& node : flows.nodes)
+    for (const PathNode& node : flows.nodes) {
       json["nodes"].push_back({{"period", schema.period(node.step)},
                                {"states", node.states},
                                {"name", node.name},
                                {"students", node.students}});
+    }
     json["links"] = nlohmann::ordered_json::array();
-    for (const PathFlow& flow : flows.flows)
+    for (const PathFlow& flow : flows.flows) {
       json["links"].push_back({{"source", flow.from},
                                {"target", flow.to},
                                {"students", flow.students},
                                {"probability", flow.probability},
                                {"width", width == FlowWidth::flow ? flow.students : flow.probability}});
+    }
     json["withheld_students"] = flows.withheld;
     json["paths"] = nlohmann::ordered_json::array();
     for (const StatePath& path : flows.paths)

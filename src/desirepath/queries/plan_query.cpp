@@ -62,10 +62,11 @@ class PlanAnswer : public Answer {
     json["ways"] = nlohmann::ordered_json::array();
     for (const PlanWay& way : ways) {
       nlohmann::ordered_json courses = nlohmann::ordered_json::array();
-      for (const PlanWay::Entry& entry : way.courses)
+      for (const PlanWay::Entry& entry : way.courses) {
         courses.push_back({{"period", schema.period(schema.period_of(entry.bit))},
                            {"course", schema.course(schema.course_of(entry.bit)).name},
                            {"share", entry.share}});
+      }
       json["ways"].push_back({{"share", way.share}, {"courses", courses}});
     }
     return json;

@@ -64,11 +64,12 @@ class PrerequisitesAnswer : public Answer {
       json["nodes"].push_back({{"course", course.name}, {"label", course.label}, {"subject", course.subject}});
     json["links"] = nlohmann::ordered_json::array();
     for (const PrerequisitePair& pair : pairs) {
-      if (is_found(pair))
+      if (is_found(pair)) {
         json["links"].push_back({{"from", name(pair.prerequisite)},
                                  {"to", name(pair.course)},
                                  {"score", from_cohort ? pair.tacit_score() : pair.score()},
                                  {"status", status(pair)}});
+      }
     }
     return json;
   }

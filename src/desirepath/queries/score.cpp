@@ -162,11 +162,12 @@ class ScoreAnswer : public Answer {
     }
     for (const auto& [student, list] : unusual) {
       nlohmann::ordered_json entry{{"student", cohort.students()[static_cast<std::size_t>(student)]}};
-      for (const Surprise& surprise : list)
+      for (const Surprise& surprise : list) {
         entry["surprises"].push_back({{"course", course(surprise.bit).name},
                                       {"period", period(surprise.bit)},
                                       {"taken", surprise.taken},
                                       {"probability", surprise.probability}});
+      }
       json["unusual"].push_back(std::move(entry));
     }
     return json;
@@ -244,10 +245,11 @@ class ScoreAnswer : public Answer {
   const std::string& period(Id bit) const { return cohort.schema().period(cohort.schema().period_of(bit)); }
   std::string words(const std::vector<Surprise>& list) const {
     std::vector<std::string> parts;
-    for (const Surprise& surprise : list)
+    for (const Surprise& surprise : list) {
       parts.push_back(concat(surprise.taken ? "took " : "did not take ", full_name(course(surprise.bit)), " in period ",
                              period(surprise.bit), " (1 in ",
                              with_separators(std::llround(1 / std::max(surprise.probability, 1e-9))), ")"));
+    }
     return join(parts, "; ");
   }
   void print_contrast(std::ostream& out) const {

@@ -49,12 +49,13 @@ Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unsee
     ++aligned.ignored_courses;
     aligned.ignored_enrollments += takers[c];
   }
-  if (unseen != UnseenCourses::ignore && aligned.ignored_courses > 0)
+  if (unseen != UnseenCourses::ignore && aligned.ignored_courses > 0) {
     throw InputError(concat(
         "the model does not know ", counted(aligned.ignored_courses, "course", "courses"), " of the cohort (",
         counted(aligned.ignored_enrollments, "enrollment", "enrollments"), ")",
         names.empty() ? concat("; ", setting_name("verbose"), " names them, ") : concat(": ", join(names, ", "), "; "),
         setting_name("ignore-unseen"), " leaves them out"));
+  }
   std::vector<Id> own_period(static_cast<std::size_t>(schema.period_count()), -1);
   for (Id t = 0; t < own.period_count(); ++t)
     own_period[static_cast<std::size_t>(schema.require_period(own.period(t)))] = t;
