@@ -43,11 +43,11 @@ TreeGroup::TreeGroup(DependencyTree tree, Id first_state, RowMatrix given_not_ta
     table.resize(bits, states);
   for (Index j = 0; j < bits; ++j) {
     for (Index k = 0; k < states; ++k) {
-      for (const int given : {0, 1}) {
+      for (const std::size_t given : {0U, 1U}) {
         const double p = given == 0 ? given_not_taken_(j, k) : given_taken_(j, k);
         if (!(p >= 0 && p <= 1)) throw InputError("tree: a probability outside 0 .. 1");
-        log_[static_cast<std::size_t>(2 * given)].set(j, k, LogScore::of(1 - p));
-        log_[static_cast<std::size_t>(2 * given + 1)].set(j, k, LogScore::of(p));
+        log_[2 * given].set(j, k, LogScore::of(1 - p));
+        log_[2 * given + 1].set(j, k, LogScore::of(p));
       }
     }
   }

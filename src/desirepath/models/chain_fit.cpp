@@ -440,13 +440,7 @@ class ChainFit : public Training {
     }
     if (std::string small = small_states_note(result.state_students, layout_, cohort_.schema()); !small.empty())
       result.warnings.push_back(std::move(small));
-    const std::int64_t enrollments = train_->enrollments().one_count(), free = result.model->parameter_count();
-    if (free > enrollments) {
-      result.warnings.push_back(concat("more parameters (", with_separators(free), ") than enrollments (",
-                                       with_separators(enrollments), "): fewer ", setting_name("states"),
-                                       " or a simpler model would say as much"));
-    }
-    if (settings_.states > train_->student_count()) result.warnings.emplace_back("there are more states than students");
+    result.warn_of_size(*train_);
     if (candidates_->is_search()) {
       result.starts_at_best = result.count_at_best();
       if (result.starts_at_best == 1 && result.restarts.size() > 1) {

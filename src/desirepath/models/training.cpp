@@ -63,6 +63,16 @@ int FitResult::count_at_best() const {
   }));
 }
 
+void FitResult::warn_of_size(const Cohort& trained_on) {
+  const std::int64_t enrollments = trained_on.enrollments().one_count(), free = model->parameter_count();
+  if (free > enrollments) {
+    warnings.push_back(concat("more parameters (", with_separators(free), ") than enrollments (",
+                              with_separators(enrollments), "): fewer ", setting_name("states"),
+                              " or a simpler model would say as much"));
+  }
+  if (states > trained_on.student_count()) warnings.emplace_back("there are more states than students");
+}
+
 nlohmann::ordered_json FitResult::to_json() const {
   nlohmann::ordered_json json;
   json["model"] = model_name;

@@ -123,6 +123,8 @@ struct FitResult {
 
   /// Restarts whose likelihood is the best or next to it.
   int count_at_best() const;
+  /// Warns where the students are few for what was learned from them.
+  void warn_of_size(const Cohort& trained_on);
   nlohmann::ordered_json to_json() const;
   /// For people: the model, its likelihood, the restarts.
   void print(std::ostream& out) const;

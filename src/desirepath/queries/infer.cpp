@@ -264,8 +264,9 @@ void find_leaving(const Model& model, const EvidenceBatch& evidence, const std::
 }
 
 Cohort training_students(const QueryInput& input, const std::filesystem::path& file) {
-  return file.empty() ? *input.cohort
-                      : align_to(Cohort::load(file), input.model().schema(), UnseenCourses::ignore).cohort;
+  if (!file.empty()) return align_to(Cohort::load(file), input.model().schema(), UnseenCourses::ignore).cohort;
+  if (input.cohort != nullptr) return *input.cohort;
+  throw OptionError(concat("the students the model was trained on are needed: a COHORT or ", setting_name("training")));
 }
 
 std::vector<std::unique_ptr<Model>> refits_for(const QueryInput& input, const InferSettings& settings) {

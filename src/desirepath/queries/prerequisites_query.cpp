@@ -187,11 +187,12 @@ class PrerequisitesAnswer : public Answer {
       if (pair.course != course || (!is_found(pair) && status(pair).empty())) continue;
       if (shown++ == most) break;
       out << "  " << full_name(schema.course(pair.prerequisite)) << ": ";
-      if (pair.before > 0)
+      if (pair.before > 0) {
         out << fixed(100 * pair.coverage, 0) << " % of the " << with_separators(pair.takers)
             << " who took it had this before";
-      else
+      } else {
         out << "nearly nobody had this before";
+      }
       out << "; having it changes the chance to take it later by " << fixed(100 * pair.effect, 1) << " +- "
           << fixed(196 * pair.effect_error, 1) << " points";
       if (is_found(pair) && from_cohort)
