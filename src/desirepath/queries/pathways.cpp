@@ -138,9 +138,14 @@ std::vector<GroupShare> compare_groups(const StateFlows& flows, const std::vecto
           std::initializer_list<std::int64_t>{inside[g], size[g] - inside[g], others_inside, others - others_inside},
           [&](std::int64_t count) { return count < min_cell; });
       if (is_small) continue;
-      found.push_back({n, groups.names[g], size[g], others,
-                       static_cast<double>(inside[g]) / static_cast<double>(size[g]),
-                       static_cast<double>(others_inside) / static_cast<double>(others)});
+      const GroupShare share{n,
+                             groups.names[g],
+                             size[g],
+                             others,
+                             static_cast<double>(inside[g]) / static_cast<double>(size[g]),
+                             static_cast<double>(others_inside) / static_cast<double>(others)};
+      const bool is_mirrored = size.size() == 2 && (share.difference() < 0 || (share.difference() == 0 && g == 1));
+      if (!is_mirrored) found.push_back(share);
     }
   }
   std::ranges::stable_sort(found, std::ranges::greater(),

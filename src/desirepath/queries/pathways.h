@@ -58,7 +58,8 @@ struct GroupShare {
   double p_value() const;
 };
 
-/// The surest difference first; groups, and cells, of fewer than min_cell are left out.
+/// The surest difference first; groups, and cells, of fewer than min_cell are left out; of two
+/// groups, which mirror each other, the larger share is told.
 std::vector<GroupShare> compare_groups(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
                                        const StudentGroups& groups, std::int64_t min_cell);
 
