@@ -16,8 +16,8 @@ CohortSummary summary_of(std::int64_t students) {
 }
 
 TEST(Figures, RefuseASmallMinimumCell) {
-  EXPECT_THROW(enrollment_areas(summary_of(100), 4), PrivacyError);
-  EXPECT_THROW(course_histogram(summary_of(100), 1), PrivacyError);
+  EXPECT_THROW(enrollment_areas(summary_of(100), 4), OptionError);
+  EXPECT_THROW(course_histogram(summary_of(100), 1), OptionError);
 }
 
 TEST(Figures, TablesAddUpToTheCohort) {

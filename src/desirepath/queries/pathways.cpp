@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "desirepath/queries/shown_states.h"
+
 namespace desirepath::inline queries {
 
 PathCounts expected_paths(const HiddenStates& states, double students) {

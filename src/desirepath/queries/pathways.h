@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "desirepath/queries/shown_states.h"
+#include "desirepath/queries/states.h"
 #include "desirepath/queries/student_groups.h"
 
 namespace desirepath::inline queries {

@@ -9,6 +9,7 @@
 #include "desirepath/queries/known.h"
 #include "desirepath/queries/min_cell.h"
 #include "desirepath/queries/pathways.h"
+#include "desirepath/queries/shown_states.h"
 
 namespace desirepath::inline queries {
 

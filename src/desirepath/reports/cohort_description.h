@@ -12,7 +12,7 @@ namespace desirepath::inline reports {
 
 class CohortDescription : public Answer {
  public:
-  /// Throws PrivacyError for a min_cell under 5.
+  /// Throws OptionError for a min_cell under 5.
   CohortDescription(const Cohort& cohort, std::int64_t min_cell);
 
   const std::vector<Figure>& figures() const { return figures_; }

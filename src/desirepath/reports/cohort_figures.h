@@ -8,7 +8,7 @@
 
 namespace desirepath::inline reports {
 
-/// Stacked areas. Throws PrivacyError for a min_cell under 5, as does the next.
+/// Stacked areas. Throws OptionError for a min_cell under 5, as does the next.
 Figure enrollment_areas(const CohortSummary& summary, std::int64_t min_cell);
 /// Histogram with the Gaussian of the same mean and standard deviation.
 Figure course_histogram(const CohortSummary& summary, std::int64_t min_cell);

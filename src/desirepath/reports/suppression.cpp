@@ -11,7 +11,7 @@ namespace desirepath::inline reports {
 
 void check_min_cell(std::int64_t min_cell) {
   if (min_cell >= 5) return;
-  throw PrivacyError(concat(setting_name("min-cell"), " under 5 is refused: figures would rest on single students"));
+  throw OptionError(concat(setting_name("min-cell"), " under 5 is refused: figures would rest on single students"));
 }
 
 SafeSeries merge_small_series(const CohortSummary& summary, std::int64_t min_cell, std::size_t most_groups) {

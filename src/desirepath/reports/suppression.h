@@ -11,7 +11,7 @@
 namespace desirepath::inline reports {
 
 inline constexpr std::int64_t default_min_cell = 10;
-/// Throws PrivacyError under 5.
+/// Throws OptionError under 5.
 void check_min_cell(std::int64_t min_cell);
 
 /// Groups by times with every cell empty or resting on enough students.
