@@ -261,6 +261,7 @@ class CommitteeFit : public Training {
     result.model_name = choice.model->name;
     result.emission = choice.emission->name;
     result.states = 0;
+    result.state_students.clear();  // a tree is not a kind of students
     result.trees = trees_;
     result.tree_states = first.trees().front()->state_count();
     result.students = training_.student_count();
