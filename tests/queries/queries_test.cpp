@@ -20,24 +20,25 @@ namespace {
 
 using test::World;
 
-struct Case {
-  std::string model;
-  const test::EmissionTruth* truth;
-  bool left;
-};
-
-std::vector<Case> all_cases() {
-  std::vector<Case> cases;
-  for (const std::string model : {"nb", "cmm"}) {
-    for (const test::EmissionTruth& truth : test::emission_truths()) {
-      for (const bool left : {false, true})
-        cases.push_back({model, &truth, left});
+/// Students with these bits, there in every period.
+Cohort cohort_of(const Schema& schema, const std::vector<std::vector<Id>>& records) {
+  CohortParts parts{schema, {}, {}, {}, {}, {}};
+  BinaryMatrixBuilder taken(schema.bit_count());
+  for (std::size_t s = 0; s < records.size(); ++s) {
+    parts.students.push_back(std::to_string(s));
+    for (Id t = 0; t < schema.period_count(); ++t) {
+      parts.presence.push_back(Presence::present);
+      for (const Id bit : records[s]) {
+        if (schema.period_of(bit) == t) taken.add(bit);
+      }
+      taken.finish_row();
     }
   }
-  return cases;
+  parts.enrollments = std::move(taken).build();
+  return Cohort(std::move(parts));
 }
 
-class Questions : public testing::TestWithParam<Case> {
+class Questions : public testing::TestWithParam<test::ChainCase> {
  protected:
   void SetUp() override {
     auto chain = std::make_unique<HiddenChain>(
@@ -156,21 +157,8 @@ TEST_P(Questions, PrerequisitesAreDifferencesOfProbabilities) {
   const HiddenChain chain =
       test::random_chain(GetParam().model, *GetParam().truth, 3, 2, 2, GetParam().left, RandomStream(8));
   const std::vector<World> worlds = test::enumerate_worlds(chain, *GetParam().truth);
-  CohortParts parts{chain.schema(), {}, {}, {}, {}, {}};
-  BinaryMatrixBuilder taken(6);
   const std::vector<std::vector<Id>> records = {{0, 4}, {0, 1, 5}, {1}, {0, 4, 5}, {2, 4}};
-  for (std::size_t s = 0; s < records.size(); ++s) {
-    parts.students.push_back(std::to_string(s));
-    for (Id t = 0; t < 2; ++t) {
-      parts.presence.push_back(Presence::present);
-      for (const Id bit : records[s]) {
-        if (bit / 3 == t) taken.add(bit);
-      }
-      taken.finish_row();
-    }
-  }
-  parts.enrollments = std::move(taken).build();
-  const Cohort cohort(std::move(parts));
+  const Cohort cohort = cohort_of(chain.schema(), records);
   PrerequisiteOptions options;
   options.min_cell = 1;
   const auto pairs = find_prerequisites(chain, cohort, options, RandomStream(1), compute_);
@@ -295,21 +283,8 @@ TEST_P(Questions, PlansEqualEnumeration) {
 
 TEST_P(Questions, TimingsAreJudgedByTheOtherCourses) {
   // Three courses in five parts: each is judged alone, by all others.
-  CohortParts parts{schema(), {}, {}, {}, {}, {}};
-  BinaryMatrixBuilder taken(9);
   const std::vector<std::vector<Id>> records = {{0, 4, 8}, {1, 3, 5}, {2, 6}, {4, 5, 7}};
-  for (std::size_t s = 0; s < records.size(); ++s) {
-    parts.students.push_back(std::to_string(s));
-    for (Id t = 0; t < 3; ++t) {
-      parts.presence.push_back(Presence::present);
-      for (const Id bit : records[s]) {
-        if (bit / 3 == t) taken.add(bit);
-      }
-      taken.finish_row();
-    }
-  }
-  parts.enrollments = std::move(taken).build();
-  const Cohort cohort(std::move(parts));
+  const Cohort cohort = cohort_of(schema(), records);
   const auto judged = judge_timings(*stored_.model, cohort, 100, true, RandomStream(2), compute_);
   ASSERT_EQ(judged.size(), records.size());
   for (const JudgedStudent& student : judged) {
@@ -340,12 +315,13 @@ TEST_P(Questions, TimingsAreJudgedByTheOtherCourses) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalog, Questions, testing::ValuesIn(all_cases()), [](const auto& tested) {
-  std::string name = tested.param.model + "_" + tested.param.truth->family + (tested.param.left ? "_left_" : "_") +
-                     std::to_string(tested.index);
-  std::ranges::replace(name, '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Catalog, Questions, testing::ValuesIn(test::chain_cases({"nb", "cmm"})),
+                         [](const auto& tested) {
+                           std::string name = tested.param.model + "_" + tested.param.truth->family +
+                                              (tested.param.left ? "_left_" : "_") + std::to_string(tested.index);
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 TEST(CurriculumText, LeavesOutWhatWouldCloseACircle) {
   Course calculus{.name = "MATH 51", .label = "Calculus, I"};

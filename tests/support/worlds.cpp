@@ -208,4 +208,15 @@ EvidenceBatch random_evidence(const Schema& schema, std::int64_t students, bool 
           std::move(knowledge),  std::move(taken).build(), std::move(exceptions).build()};
 }
 
+std::vector<ChainCase> chain_cases(const std::vector<std::string>& models) {
+  std::vector<ChainCase> cases;
+  for (const std::string& model : models) {
+    for (const EmissionTruth& truth : emission_truths()) {
+      for (const bool left : {false, true})
+        cases.push_back({model, &truth, left});
+    }
+  }
+  return cases;
+}
+
 }  // namespace desirepath::test

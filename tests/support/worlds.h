@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "support/emission_truths.h"
@@ -26,6 +27,14 @@ bool agrees(const World& world, const EvidenceBatch& evidence, std::int64_t stud
 
 /// The same with their probabilities along one path of states, one a step: p(path, world).
 std::vector<World> worlds_of_path(const HiddenChain& model, const EmissionTruth& truth, const std::vector<Id>& path);
+
+/// What tests over the catalog run through: every model named with every family, with and without leaving.
+struct ChainCase {
+  std::string model;
+  const EmissionTruth* truth;
+  bool left;
+};
+std::vector<ChainCase> chain_cases(const std::vector<std::string>& models);
 
 /// A chain of the catalog with drawn parameters.
 HiddenChain random_chain(const std::string& model, const EmissionTruth& truth, Id courses, Id periods, Id states,

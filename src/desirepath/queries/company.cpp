@@ -32,13 +32,13 @@ CompanyThings CompanyThings::courses(const Cohort& cohort) {
   return things;
 }
 
-CompanyThings CompanyThings::concentrations(const Cohort& cohort) {
+CompanyThings CompanyThings::concentrations(const Schema& schema, const CompanyThings& courses) {
   constexpr int least_courses = 2;
   std::vector<int> size;
   CompanyThings things;
   std::map<std::pair<std::string, std::string>, std::int64_t> number;
   std::vector<std::int64_t> of_course;
-  for (const Course& course : cohort.schema().courses()) {
+  for (const Course& course : schema.courses()) {
     of_course.push_back(-1);
     if (course.concentration.empty()) continue;
     const auto [found, added] =
@@ -52,7 +52,6 @@ CompanyThings CompanyThings::concentrations(const Cohort& cohort) {
     of_course.back() = found->second;
     ++size[static_cast<std::size_t>(found->second)];
   }
-  const CompanyThings courses = CompanyThings::courses(cohort);
   for (const auto& taken : courses.of_student) {
     std::map<std::int64_t, int> counts;
     for (const std::int64_t c : taken) {
@@ -170,7 +169,7 @@ std::unique_ptr<Answer> answer_company(const QueryInput& input) {
   answer->students = cohort.student_count();
   answer->min_cell = settings.min_cell.count;
   answer->courses = CompanyThings::courses(cohort);
-  answer->concentrations = CompanyThings::concentrations(cohort);
+  answer->concentrations = CompanyThings::concentrations(cohort.schema(), answer->courses);
   answer->course_pairs = find_company(answer->courses, answer->min_cell);
   answer->concentration_pairs = find_company(answer->concentrations, answer->min_cell);
   return answer;

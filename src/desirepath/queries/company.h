@@ -28,7 +28,7 @@ struct CompanyThings {
   static CompanyThings courses(const Cohort& cohort);
   /// Concentrations (of courses), owned by their subjects: a student with half of its courses, and two at least, has
   /// one.
-  static CompanyThings concentrations(const Cohort& cohort);
+  static CompanyThings concentrations(const Schema& schema, const CompanyThings& courses);
 };
 
 /// Pairs with at least min_cell students and a certain lift above 1, the highest first.

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+
+#include "desirepath/queries/student_groups.h"
 
 namespace desirepath::inline queries {
 
@@ -55,8 +56,7 @@ std::vector<GroupDelay> find_delays(const std::vector<JudgedStudent>& students, 
       const Sums others = groups.empty() ? Sums() : all[c].without(own);
       if (own.count < min_cell || (!groups.empty() && others.count < min_cell)) continue;
       GroupDelay delay{static_cast<Id>(c), groups.empty() ? "" : groups[g], own.lateness(), others.lateness()};
-      const bool is_mirrored = groups.size() == 2 && (delay.effect() < 0 || (delay.effect() == 0 && g == 1));
-      if (!is_mirrored) found.push_back(std::move(delay));
+      if (!is_mirrored(groups.size(), g, delay.effect())) found.push_back(std::move(delay));
     }
   }
   std::ranges::stable_sort(found, std::ranges::greater(), &GroupDelay::certain);

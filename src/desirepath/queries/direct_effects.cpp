@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "desirepath/queries/student_groups.h"
 #include "desirepath/transcripts/evidence.h"
 
 namespace desirepath::inline queries {
@@ -57,20 +58,16 @@ void add_scores(const PeriodSums& sums, RowMatrix& score, RowMatrix& information
 
 }  // namespace
 
-DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int64_t most, RandomStream stream,
+DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int64_t most, const RandomStream& stream,
                              const Compute& compute, const ProgressSink& progress) {
   constexpr std::int64_t block = 1024;
   constexpr double least_variance = 1e-12;
   const Schema& schema = model.schema();
   const Index courses = schema.course_count();
   const EvidenceBatch record = EvidenceBatch::of(cohort);
-  std::vector<std::int64_t> chosen(static_cast<std::size_t>(cohort.student_count()));
-  std::iota(chosen.begin(), chosen.end(), 0);
-  if (std::ssize(chosen) > most) {
-    shuffle(chosen, stream);
-    chosen.resize(static_cast<std::size_t>(most));
-    std::ranges::sort(chosen);
-  }
+  std::vector<std::int64_t> all(static_cast<std::size_t>(cohort.student_count()));
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<std::int64_t> chosen = draw_students(std::move(all), most, stream);
   RowMatrix score = RowMatrix::Zero(courses, courses), information = score, spread = score;
   for (Id t = 1; t < schema.period_count(); ++t) {
     std::vector<std::int64_t> there;

@@ -21,7 +21,7 @@ struct DirectEffects {
 
 /// For each student and period: the residuals of the courses not had before, given all earlier periods, against the
 /// courses had before. Of more students than `most`, that many are drawn.
-DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int64_t most, RandomStream stream,
+DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int64_t most, const RandomStream& stream,
                              const Compute& compute, const ProgressSink& progress = {});
 
 }  // namespace desirepath::inline queries

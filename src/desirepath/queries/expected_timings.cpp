@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "desirepath/queries/student_groups.h"
 #include "desirepath/transcripts/evidence.h"
 
 namespace desirepath::inline queries {
@@ -34,7 +35,7 @@ EvidenceBatch without_courses(const EvidenceBatch& record, std::span<const Judge
   return std::move(rows).build();
 }
 
-std::vector<JudgedStudent> choose_students(const Cohort& cohort, std::int64_t most, RandomStream stream) {
+std::vector<JudgedStudent> choose_students(const Cohort& cohort, std::int64_t most, const RandomStream& stream) {
   std::vector<std::int64_t> able;
   for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
     int there = 0;
@@ -42,13 +43,8 @@ std::vector<JudgedStudent> choose_students(const Cohort& cohort, std::int64_t mo
       there += cohort.is_present(s, t) ? 1 : 0;
     if (there > 1) able.push_back(s);
   }
-  if (std::ssize(able) > most) {
-    shuffle(able, stream);
-    able.resize(static_cast<std::size_t>(most));
-    std::ranges::sort(able);
-  }
   std::vector<JudgedStudent> students;
-  for (const std::int64_t s : able)
+  for (const std::int64_t s : draw_students(std::move(able), most, stream))
     students.push_back({s, {}, {}});
   return students;
 }

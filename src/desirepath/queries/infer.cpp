@@ -263,18 +263,17 @@ void find_leaving(const Model& model, const EvidenceBatch& evidence, const std::
   std::ranges::sort(answer.leaving);
 }
 
-Cohort training_students(const QueryInput& input, const std::filesystem::path& file) {
+/// user: the setting that asks for them.
+Cohort training_students(const QueryInput& input, const std::filesystem::path& file, const char* user) {
   if (!file.empty()) return align_to(Cohort::load(file), input.model().schema(), UnseenCourses::ignore).cohort;
   if (input.cohort != nullptr) return *input.cohort;
-  throw OptionError(concat("the students the model was trained on are needed: a COHORT or ", setting_name("training")));
+  throw OptionError(concat(setting_name(user), " needs the students the model was trained on: a COHORT or ",
+                           setting_name("training")));
 }
 
 std::vector<std::unique_ptr<Model>> refits_for(const QueryInput& input, const InferSettings& settings) {
   if (settings.refits.count == 0) return {};
-  if (input.cohort == nullptr && settings.training.empty())
-    throw OptionError(concat(setting_name("refits"), " needs the students the model was trained on: a COHORT or ",
-                             setting_name("training")));
-  return refit_models(input.stored, training_students(input, settings.training), settings.refits.count,
+  return refit_models(input.stored, training_students(input, settings.training, "refits"), settings.refits.count,
                       RandomStream(input.seed).child("refits"), input.compute, input.progress);
 }
 
@@ -286,8 +285,8 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   if (settings.paper_task) {
     if (input.cohort == nullptr) throw OptionError(concat(setting_name("paper-task"), " needs a COHORT"));
     if (schema.period_count() < 3) throw OptionError(concat(setting_name("paper-task"), " needs three periods"));
-    task = infer_period(model, training_students(input, settings.training), *input.cohort, {}, input.compute,
-                        settings.method);
+    task = infer_period(model, training_students(input, settings.training, "paper-task"), *input.cohort, {},
+                        input.compute, settings.method);
     settings.known.known_periods = {schema.period(0), schema.period(schema.period_count() - 1)};
     settings.period = {schema.period(1)};
   }

@@ -146,8 +146,7 @@ std::vector<GroupShare> compare_groups(const StateFlows& flows, const std::vecto
                              others,
                              static_cast<double>(inside[g]) / static_cast<double>(size[g]),
                              static_cast<double>(others_inside) / static_cast<double>(others)};
-      const bool is_mirrored = size.size() == 2 && (share.difference() < 0 || (share.difference() == 0 && g == 1));
-      if (!is_mirrored) found.push_back(share);
+      if (!is_mirrored(size.size(), g, share.difference())) found.push_back(share);
     }
   }
   std::ranges::stable_sort(found, std::ranges::greater(),

@@ -170,22 +170,17 @@ std::map<std::pair<Id, Id>, std::string> given_names(const Model& model,
 }
 
 /// The nodes of the most likely path of a student of whom these courses alone are known.
-std::vector<std::size_t> path_via(const Model& model, const std::vector<std::string>& courses, const StateFlows& flows,
-                                  const Compute& compute) {
-  const Schema& schema = model.schema();
-  EvidenceBuilder known(schema.period_count(), schema.course_count());
-  std::vector<PeriodEvidence> periods(static_cast<std::size_t>(schema.period_count()));
-  for (const std::string& course : courses) {
-    const Id bit = parse_bit(schema, course);
-    periods[static_cast<std::size_t>(schema.period_of(bit))].set(bit, true);
-  }
-  known.begin_student({});
-  for (const PeriodEvidence& period : periods)
-    known.add(period);
-  const EvidenceBatch evidence = std::move(known).build();
-  require_possible(model, evidence, compute);
+std::vector<std::size_t> path_via(const QueryInput& input, const std::vector<std::string>& courses,
+                                  const StateFlows& flows) {
+  const Model& model = input.model();
+  KnownSettings known;
+  known.took = courses;
+  // Of nobody in particular: the students of the cohort have paths of their own.
+  const EvidenceBatch evidence =
+      what_is_known({input.stored, nullptr, nullptr, input.settings, false, true, input.seed, input.compute}, known);
+  require_possible(model, evidence, input.compute);
   std::vector<std::size_t> nodes;
-  const std::vector<Id> path = model.hidden_states()->paths(evidence, compute).front();
+  const std::vector<Id> path = model.hidden_states()->paths(evidence, input.compute).front();
   for (Id step = 0; step < std::ssize(path); ++step) {
     const auto found = std::ranges::find_if(flows.nodes, [&](const PathNode& node) {
       return node.step == step &&
@@ -233,7 +228,7 @@ std::unique_ptr<Answer> answer_pathways(const QueryInput& input) {
           compare_groups(answer->flows, paths, groups_of(*input.cohort, settings.by), settings.min_cell.count);
     }
   }
-  if (!settings.via.empty()) answer->highlighted = path_via(model, settings.via, answer->flows, input.compute);
+  if (!settings.via.empty()) answer->highlighted = path_via(input, settings.via, answer->flows);
   return answer;
 }
 

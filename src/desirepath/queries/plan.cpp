@@ -34,7 +34,25 @@ double chance_of(const Model& model, EvidenceBatch known, std::span<const Id> bi
   return chance;
 }
 
+/// All bits of the goal that are wanted, and of these cases none of the others.
+struct GoalChance {
+  double all = 0, none = 0;
+};
+
+GoalChance chance_of_goal(const Model& model, const PlanTask& task, const EvidenceBatch& reached,
+                          const Compute& compute) {
+  const double all = chance_of(model, task.known, task.goal.all, true, task.conditioning, compute);
+  if (task.goal.any.empty() || all <= 0) return {all, 0};
+  return {all, all * chance_of(model, reached, task.goal.any, false, task.conditioning, compute)};
+}
+
 }  // namespace
+
+double goal_chance(const Model& model, const PlanTask& task, const Compute& compute) {
+  const EvidenceBatch reached = with_bits(task.known, model.schema(), task.goal.all, true);
+  const auto [all, none] = chance_of_goal(model, task, reached, compute);
+  return all - none;
+}
 
 Plan make_plan(const Model& model, const PlanTask& task, const Compute& compute) {
   const Schema& schema = model.schema();
@@ -44,18 +62,16 @@ Plan make_plan(const Model& model, const PlanTask& task, const Compute& compute)
     return Vector(model.marginals(evidence, next, compute, task.conditioning).value.row(0));
   };
   const EvidenceBatch reached = with_bits(task.known, schema, task.goal.all, true);
-  const double all = chance_of(model, task.known, task.goal.all, true, task.conditioning, compute);
-  const double none = task.goal.any.empty() || all <= 0
-                          ? 0
-                          : all * chance_of(model, reached, task.goal.any, false, task.conditioning, compute);
+  const auto [all, none] = chance_of_goal(model, task, reached, compute);
   Plan plan;
   plan.chance = all - none;
   if (plan.chance <= 0) return plan;
   const Vector taken = chances(task.known), with_all = chances(reached);
   const Vector missed =
       none > 0 ? chances(with_bits(reached, schema, task.goal.any, false)) : Vector(Vector::Zero(taken.size()));
+  const PeriodEvidence known = PeriodEvidence::of(task.known, 0, task.period);
   for (Id c = 0; c < schema.course_count(); ++c) {
-    if (PeriodEvidence::of(task.known, 0, task.period).known(schema.bit(task.period, c))) continue;
+    if (known.known(schema.bit(task.period, c))) continue;
     if (taken[c] <= 0 || taken[c] >= 1) continue;
     const double both = all * with_all[c] - none * missed[c];
     plan.steps.push_back({c, taken[c], std::clamp(both / taken[c], 0.0, 1.0),
@@ -125,10 +141,11 @@ std::vector<PlanWay> find_ways(const Model& model, const PlanTask& task, std::in
   const EvidenceBatch drawn =
       model.complete(std::move(copies).build(), stream.child("ways"), compute, task.conditioning);
   RowMatrix rows = RowMatrix::Zero(draws, schema.bit_count());
-  for (std::int64_t d = 0; d < draws; ++d) {
-    for (Id t = 0; t < schema.period_count(); ++t) {
+  for (Id t = 0; t < schema.period_count(); ++t) {
+    const PeriodEvidence known = PeriodEvidence::of(task.known, 0, t);
+    for (std::int64_t d = 0; d < draws; ++d) {
       for (const Id bit : drawn.taken(d, t)) {
-        if (!PeriodEvidence::of(task.known, 0, t).known(bit)) rows(d, bit) = 1;
+        if (!known.known(bit)) rows(d, bit) = 1;
       }
     }
   }

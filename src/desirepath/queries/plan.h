@@ -44,6 +44,8 @@ struct PlanTask {
   Conditioning conditioning = Conditioning::linear;
 };
 
+/// P(goal | known) alone.
+double goal_chance(const Model& model, const PlanTask& task, const Compute& compute);
 Plan make_plan(const Model& model, const PlanTask& task, const Compute& compute);
 
 /// `draws` completions of what is known and the goal, in at most `ways` groups; the largest first.

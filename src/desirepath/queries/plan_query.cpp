@@ -170,8 +170,8 @@ std::unique_ptr<Answer> answer_plan(const QueryInput& input) {
   answer->plan = make_plan(model, task, input.compute);
   if (answer->plan.chance <= 0) throw InputError(concat(join(open, " and "), ": impossible given what is known"));
   std::erase_if(answer->plan.steps, [&](const PlanStep& step) { return step.chance < settings.min_probability; });
-  PlanTask blank{nothing_known(schema, 1), task.goal, task.period, settings.method};
-  answer->anyone = make_plan(model, blank, input.compute).chance;
+  const EvidenceBatch nothing = nothing_known(schema, 1);
+  answer->anyone = goal_chance(model, {nothing, task.goal, task.period, settings.method}, input.compute);
   answer->ways = find_ways(model, task, settings.draws, static_cast<std::size_t>(settings.ways),
                            RandomStream(input.seed).child("plan"), input.compute);
   return answer;

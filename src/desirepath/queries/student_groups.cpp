@@ -1,5 +1,6 @@
 #include "desirepath/queries/student_groups.h"
 
+#include <algorithm>
 #include <map>
 
 #include "desirepath/core/error.h"
@@ -7,6 +8,18 @@
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline queries {
+
+bool is_mirrored(std::size_t groups, std::size_t group, double difference) {
+  return groups == 2 && (difference < 0 || (difference == 0 && group == 1));
+}
+
+std::vector<std::int64_t> draw_students(std::vector<std::int64_t> students, std::int64_t most, RandomStream stream) {
+  if (std::ssize(students) <= most) return students;
+  shuffle(students, stream);
+  students.resize(static_cast<std::size_t>(most));
+  std::ranges::sort(students);
+  return students;
+}
 
 StudentGroups groups_of(const Cohort& cohort, const std::string& name) {
   const bool is_attribute =

@@ -1,9 +1,10 @@
-// Students by an attribute, or by the academic year they came in.
+// Some of the students, and groups of them: by an attribute, or by the academic year they came in.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "desirepath/core/random_stream.h"
 #include "desirepath/transcripts/cohort.h"
 
 namespace desirepath::inline queries {
@@ -15,5 +16,12 @@ struct StudentGroups {
 
 /// Throws OptionError that names the nearest attribute there is, or says that the cohort knows no years.
 StudentGroups groups_of(const Cohort& cohort, const std::string& name);
+
+/// Of two groups, each against the other, one row says what both would: whether that of `group` can be left out, the
+/// larger value being told.
+bool is_mirrored(std::size_t groups, std::size_t group, double difference);
+
+/// Where there are more students than `most`, that many drawn from them, in their order.
+std::vector<std::int64_t> draw_students(std::vector<std::int64_t> students, std::int64_t most, RandomStream stream);
 
 }  // namespace desirepath::inline queries
