@@ -1,6 +1,7 @@
 #include "fit_arguments.h"
 
 #include <algorithm>
+#include <iostream>
 
 #include <CLI/CLI.hpp>
 
@@ -153,6 +154,35 @@ TrainingContext FitArguments::context(Console& console, const Compute& compute, 
     context.validation = &*validation_cohort_;
   }
   return context;
+}
+
+FitsFile ManyFitsArguments::file() const {
+  if (resume && checkpoint.empty())
+    throw OptionError(concat(setting_name("resume"), " needs ", setting_name("checkpoint"), " FILE"));
+  return {checkpoint, resume};
+}
+
+void ManyFitsArguments::show_estimate(const Console& console, std::size_t fits, const FitEstimate& estimate) {
+  if (console.json) return console.print_json("fit-estimate", estimate.to_json());
+  std::cout << counted(static_cast<std::int64_t>(fits), "fit", "fits") << "; memory about "
+            << as_bytes_text(estimate.bytes) << " for the largest; an iteration of all their restarts roughly "
+            << as_duration(estimate.seconds_per_iteration) << '\n';
+}
+
+void ManyFitsArguments::remove_checkpoint() const {
+  std::error_code ignored;
+  if (ArchiveReader::kind_of(checkpoint) == "checkpoint") std::filesystem::remove(checkpoint, ignored);
+}
+
+std::shared_ptr<ManyFitsArguments> add_many_fits_options(Verb& verb) {
+  auto a = std::make_shared<ManyFitsArguments>();
+  verb.app->add_option("--held-out", a->held_out, "share of the students set aside")->capture_default_str();
+  verb.app->add_flag("--dry-run", a->dry_run, "say what memory and time it would take, and stop");
+  verb.add_output("--checkpoint", a->checkpoint, "file to keep finished fits in: a run that is stopped loses one",
+                  checkpoint_file);
+  verb.outputs.back().continues = &a->resume;
+  verb.app->add_flag("--resume", a->resume, "continue from --checkpoint where it exists");
+  return a;
 }
 
 }  // namespace desirepath::app

@@ -11,6 +11,7 @@
 #include "program.h"
 #include "raw_table.h"
 
+#include "desirepath/evaluation/many_fits.h"
 #include "desirepath/models/model_file.h"
 #include "desirepath/models/training.h"
 
@@ -40,5 +41,20 @@ struct FitArguments {
 
 /// single: one model is trained, so that it can be validated, checkpointed and matched as well.
 std::shared_ptr<FitArguments> add_fit_options(Verb& verb, bool single);
+
+/// Of the commands that train many models on one split.
+struct ManyFitsArguments {
+  double held_out = 0.2;
+  bool dry_run = false;
+  std::string checkpoint;
+  bool resume = false;
+
+  FitsFile file() const;
+  /// What all the fits would take, for --dry-run.
+  static void show_estimate(const Console& console, std::size_t fits, const FitEstimate& estimate);
+  /// Its finished fits have served.
+  void remove_checkpoint() const;
+};
+std::shared_ptr<ManyFitsArguments> add_many_fits_options(Verb& verb);
 
 }  // namespace desirepath::app

@@ -22,18 +22,17 @@ void add_select(Program& program) {
   struct Options {
     std::string cohort, figure;
     std::optional<std::string> states, tree_states;
-    double share = 0.2;
   };
   auto options = std::make_shared<Options>();
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->type_name("FILE")->required();
   verb.app->add_option("--states", options->states, "2:20, 2:20:3 or 2,4,8 (2:12)");
   verb.app->add_option("--tree-states", options->tree_states, "of hct, whose size this is: 8,16,32");
-  verb.app->add_option("--held-out", options->share, "share of the students set aside")->capture_default_str();
+  auto many = add_many_fits_options(verb);
   verb.add_output("--figure", options->figure, "write the curves as SVG", figure_file);
   verb.add_force();
   auto training = add_fit_options(verb, /*single=*/false);
   auto table = add_raw_table_options(*verb.app);
-  verb.run = [&verb, options, training, table] {
+  verb.run = [&verb, options, many, training, table] {
     Console& console = *verb.console;
     FitOptions fit_options = training->options(console);
     const bool by_trees = fit_options.choice().model->size_setting == "tree-states";
@@ -45,9 +44,13 @@ void add_select(Program& program) {
         parse_state_range(by_trees ? options->tree_states.value_or("8,16,32") : options->states.value_or("2:12"));
     const Cohort cohort = open_cohort(options->cohort, *table, console, TableUse::train);
     const Compute compute(console.thread_count(), console.interrupt_flag());
-    const Selection selection =
-        select_states(cohort, fit_options, states, options->share, training->context(console, compute, cohort, *table));
+    const TrainingContext context = training->context(console, compute, cohort, *table);
+    if (many->dry_run)
+      return many->show_estimate(console, states.size(),
+                                 estimate_selection(cohort, fit_options, states, many->held_out, context));
+    const Selection selection = select_states(cohort, fit_options, states, many->held_out, context, many->file());
     console.end_progress();
+    many->remove_checkpoint();
     if (!options->figure.empty()) {
       write_text_file(options->figure, selection_figure(selection).svg, console.overwrite());
       console.say(concat("wrote ", options->figure));

@@ -4,7 +4,7 @@ import math
 import time
 import unittest
 
-from program import ProgramTest, close
+from program import ProgramTest, close, student_weight
 
 QUICK = ("--restarts", 1, "--iterations", 30)
 
@@ -52,10 +52,10 @@ class Compare(ProgramTest):
         self.write_students()
         done = self.run_program("compare", "t.csv", "--models", "nb,tan", "--states", "2,4", "--dry-run")
         self.assertIn("4 fits", done.out)
+        done = self.run_program("select", "t.csv", "--model", "tan", "--states", "2:6", "--dry-run")
+        self.assertIn("5 fits", done.out)
 
-    def test_stopped_it_loses_one_fit(self):
-        self.write_students(students=400)
-        common = ("compare", "t.csv", "--models", "nb,tan,hmm,cmm+bernoulli", "--states", "2:5", "--csv")
+    def stopped_it_loses_one_fit(self, common, another):
         whole = self.run_program(*common).out
         with_file = (*common, "--checkpoint", "c")
         process = self.start(*with_file)
@@ -67,11 +67,33 @@ class Compare(ProgramTest):
         if process.returncode == 130:
             kept = self.read("c")
             self.run_program(*with_file, code=6)  # not replaced unasked
-            other = self.run_program("compare", "t.csv", "--models", "nb", "--checkpoint", "c", "--resume", code=2).err
-            self.assertIn("another comparison", other)
+            self.assertIn("another run", self.run_program(*another, "--checkpoint", "c", "--resume", code=2).err)
             self.assertEqual(self.read("c"), kept)
         self.assertEqual(self.run_program(*with_file, "--resume").out, whole)
         self.assertFalse(self.path("c").exists())
+
+    def test_stopped_it_loses_one_fit(self):
+        self.write_students(students=400)
+        self.stopped_it_loses_one_fit(("compare", "t.csv", "--models", "nb,tan,hmm,cmm+bernoulli", "--states", "2:5", "--csv"),
+                                      ("compare", "t.csv", "--models", "nb"))
+
+    def test_a_selection_that_is_stopped_loses_one_fit(self):
+        self.write_students(students=400)
+        common = ("select", "t.csv", "--model", "tan", "--restarts", 2, "--csv", "--states")
+        self.stopped_it_loses_one_fit((*common, "2:9"), (*common, "2:8"))
+        self.assertIn("--checkpoint", self.run_program(*common, "2:3", "--resume", code=2).err)
+
+    def test_weighted_students(self):
+        self.write_students(students=300, weights=student_weight)
+        common = ("--states", "1,2,3", *QUICK, "--json")
+        plain, weighted = (self.run_program("compare", "t.csv", "--models", "nb", *common, *more).json["rows"]
+                           for more in ((), ("--weights", "weight")))
+        selected = self.run_program("select", "t.csv", "--model", "nb", *common, "--weights", "weight").json["rows"]
+        for row, other, unweighted in zip(weighted, selected, plain):
+            for name in ("held_out", "standard_error"):
+                self.assertTrue(close(row[name], other[name]))
+                self.assertFalse(close(row[name], unweighted[name], 1e-6))
+        self.run_program("compare", "t.csv", "--models", "nb", "--weights", "wieght", code=2)
 
 
 class Criteria(ProgramTest):

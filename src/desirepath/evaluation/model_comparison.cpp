@@ -9,27 +9,22 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/queries/student_scores.h"
 #include "desirepath/transcripts/split.h"
 
 namespace desirepath::inline evaluation {
 
 namespace {
 
-using nlohmann::json;
-
 struct MeanAndError {
   double mean = 0, error = 0;
 };
 
-MeanAndError mean_of(const std::vector<double>& values) {
-  const auto count = static_cast<double>(values.size());
-  double sum = 0, squares = 0;
-  for (const double value : values)
-    sum += value;
-  const double mean = sum / count;
-  for (const double value : values)
-    squares += (value - mean) * (value - mean);
-  return {mean, count > 1 ? std::sqrt(squares / (count - 1) / count) : 0};
+/// Weights: empty, or one a value.
+MeanAndError mean_of(const std::vector<double>& values, const std::vector<double>& weights) {
+  const StudentScores summary = summarise_scores({Eigen::Map<const Vector>(values.data(), std::ssize(values)), {}},
+                                                 LikelihoodKind::mass, weights);
+  return {summary.mean(), summary.standard_error_of_mean};
 }
 
 Split split_of(const Cohort& cohort, const ComparisonTask& task) {
@@ -42,47 +37,10 @@ Split split_of(const Cohort& cohort, const ComparisonTask& task) {
 /// What finished fits belong to.
 std::string digest_of(const Cohort& cohort, const ComparisonTask& task) {
   DigestBuilder digest;
-  digest.add(concat(cohort.fingerprint(), "\n", shortest(task.held_out_share), "\n"));
+  digest.add(concat(cohort.fingerprint(), "\n", shortest(task.held_out_share), "\n", task.weights, "\n"));
   for (const FitOptions& options : task.fits)
     digest.add(options.describe().dump());
   return digest.finish().hex();
-}
-
-void save_rows(const std::filesystem::path& path, const std::string& digest, const std::vector<ComparisonRow>& rows) {
-  ArchiveWriter archive("checkpoint");
-  json list = json::array();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    list.push_back(
-        {{"parameters", rows[i].parameters}, {"iterations", rows[i].iterations}, {"converged", rows[i].converged}});
-    archive.add(concat("scores.", i), rows[i].scores);
-  }
-  archive.set("checkpoint", json{{"comparison", digest}, {"finished", list}}.dump());
-  archive.set("em", "{}");
-  archive.write(path, Overwrite::allow);
-}
-
-std::vector<ComparisonRow> load_rows(const ComparisonTask& task, const std::string& digest, std::size_t students) {
-  if (!task.resume || !std::filesystem::exists(task.checkpoint)) return {};
-  const ArchiveReader archive = ArchiveReader::open(task.checkpoint);
-  archive.require_kind("checkpoint");
-  std::vector<ComparisonRow> rows;
-  try {
-    const json header = json::parse(archive.metadata("checkpoint"));
-    if (header.value("comparison", "") != digest)
-      throw OptionError(concat(archive.name(), ": the checkpoint belongs to another comparison"));
-    const json& finished = header.at("finished");
-    if (finished.size() > task.fits.size()) archive.refuse("damaged: the fits that are finished");
-    for (std::size_t i = 0; i < finished.size(); ++i) {
-      ComparisonRow& row = rows.emplace_back();
-      row.parameters = finished[i].at("parameters").get<std::int64_t>();
-      row.iterations = finished[i].at("iterations").get<int>();
-      row.converged = finished[i].at("converged").get<bool>();
-      row.scores = archive.read<double>(concat("scores.", i), {static_cast<std::int64_t>(students)});
-    }
-  } catch (const json::exception&) {
-    archive.refuse("damaged: the description of the checkpoint");
-  }
-  return rows;
 }
 
 }  // namespace
@@ -91,6 +49,8 @@ ComparisonTask comparison_task(const std::string& models, const std::vector<Id>&
                                std::uint64_t seed) {
   ComparisonTask task;
   task.states = states;
+  if (const auto weights = values.find("weights"); weights != values.end())
+    task.weights = setting_text(weights->second);
   for (const std::string& name : split(models, ',')) {
     FitOptions options{std::string_view(name)};
     options.seed = seed;
@@ -109,40 +69,23 @@ ComparisonTask comparison_task(const std::string& models, const std::vector<Id>&
 }
 
 FitEstimate estimate_comparison(const Cohort& cohort, const ComparisonTask& task, const Compute& compute) {
-  const Cohort training = cohort.select(split_of(cohort, task).training);
-  FitEstimate all;
-  for (const FitOptions& options : task.fits) {
-    const TrainingContext context{compute};
-    const FitEstimate one = prepare_training({training, options, context})->estimate();
-    const auto restarts = options.values().find("restarts");
-    double times = 1;
-    for (const Setting& setting : options.known()) {
-      if (setting.name == "restarts") {
-        times =
-            number_in<double>(setting_text(restarts == options.values().end() ? setting.standard : restarts->second))
-                .value_or(1);
-      }
-    }
-    all.bytes = std::max(all.bytes, one.bytes);
-    all.seconds_per_iteration += times * one.seconds_per_iteration;
-    all.distinct_rows = std::max(all.distinct_rows, one.distinct_rows);
-  }
-  return all;
+  return estimate_fits(cohort.select(split_of(cohort, task).training), task.fits, {compute});
 }
 
 Comparison compare_models(const Cohort& cohort, const ComparisonTask& task, const TrainingContext& context) {
   const Split split = split_of(cohort, task);
   const Cohort training = cohort.select(split.training), others = cohort.select(split.validation);
   const EvidenceBatch held_out = EvidenceBatch::of(others);
-  const std::string digest = digest_of(cohort, task);
+  const std::vector<double> weights =
+      task.weights.empty() ? std::vector<double>() : student_weights(others, task.weights);
+  FinishedFits finished(task.file, digest_of(cohort, task), task.fits.size());
   Comparison comparison;
   comparison.states = task.states;
   comparison.training_students = training.student_count();
   comparison.held_out_students = others.student_count();
-  comparison.rows = load_rows(task, digest, static_cast<std::size_t>(others.student_count()));
   for (std::size_t i = 0; i < task.fits.size(); ++i) {
     const FitOptions& options = task.fits[i];
-    if (i >= comparison.rows.size()) {
+    if (i >= finished.size()) {
       TrainingContext inner{context.compute};
       if (context.progress) {
         inner.progress = [&, i](ProgressEvent event) {
@@ -154,20 +97,23 @@ Comparison compare_models(const Cohort& cohort, const ComparisonTask& task, cons
       }
       const FitResult fit = fit_model(training, options, inner);
       const Vector scores = fit.model->log_likelihood(held_out, LikelihoodKind::mass, context.compute).value.col(0);
-      ComparisonRow& row = comparison.rows.emplace_back();
-      row.scores.assign(scores.begin(), scores.end());
-      // A student of probability 0 is as bad as can be, and a number all the same: it goes through files.
-      for (double& score : row.scores)
-        score = std::max(score, -1e6);
-      row.parameters = fit.model->parameter_count();
-      row.iterations = fit.iterations;
-      row.converged = fit.converged;
-      if (!task.checkpoint.empty()) save_rows(task.checkpoint, digest, comparison.rows);
+      finished.add(
+          {{{"parameters", fit.model->parameter_count()}, {"iterations", fit.iterations}, {"converged", fit.converged}},
+           {scores.begin(), scores.end()}});
     }
-    ComparisonRow& row = comparison.rows[i];
+    ComparisonRow& row = comparison.rows.emplace_back();
+    finished.read(i, static_cast<std::size_t>(others.student_count()), [&](const FinishedFit& fit) {
+      row.parameters = fit.facts.at("parameters").get<std::int64_t>();
+      row.iterations = fit.facts.at("iterations").get<int>();
+      row.converged = fit.facts.at("converged").get<bool>();
+      row.scores = fit.numbers;
+    });
+    // A student of probability 0 is as bad as can be, and a number all the same.
+    for (double& score : row.scores)
+      score = std::max(score, -1e6);
     row.model = options.choice().name();
     row.states = task.sizes[i];
-    const MeanAndError found = mean_of(row.scores);
+    const MeanAndError found = mean_of(row.scores, weights);
     row.held_out = found.mean;
     row.standard_error = found.error;
   }
@@ -177,7 +123,7 @@ Comparison compare_models(const Cohort& cohort, const ComparisonTask& task, cons
     std::vector<double> differences;
     for (std::size_t s = 0; s < row.scores.size(); ++s)
       differences.push_back(row.scores[s] - best->scores[s]);
-    const MeanAndError found = mean_of(differences);
+    const MeanAndError found = mean_of(differences, weights);
     row.difference = found.mean;
     row.difference_error = found.error;
   }

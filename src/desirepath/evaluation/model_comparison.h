@@ -1,11 +1,11 @@
 // Which model, and how many states? Models on one split of the students, by the probability of those held out.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "desirepath/core/answer.h"
+#include "desirepath/evaluation/many_fits.h"
 #include "desirepath/models/training.h"
 
 namespace desirepath::inline evaluation {
@@ -43,8 +43,8 @@ struct ComparisonTask {
   std::vector<Id> sizes;         // of each; 0: the model's own
   std::vector<Id> states;        // the range asked for
   double held_out_share = 0.2;
-  std::filesystem::path checkpoint;  // of finished fits; empty: none
-  bool resume = false;
+  std::string weights;  // column; empty: all students count once
+  FitsFile file;
 };
 
 /// "nb,cmm+probit" by sizes; `values` go to every model that has such a setting. Throws OptionError.

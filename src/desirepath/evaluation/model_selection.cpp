@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
+#include "desirepath/core/digest.h"
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
@@ -39,11 +41,50 @@ std::vector<Id> parse_state_range(const std::string& text) {
   return states;
 }
 
-Selection select_states(const Cohort& cohort, const FitOptions& options, const std::vector<Id>& states,
-                        double validation_share, const TrainingContext& context) {
-  const Split split = split_by_share(cohort, {validation_share, 0}, RandomStream(options.seed).child("validation"));
+namespace {
+
+Split split_of(const Cohort& cohort, const FitOptions& options, double validation_share) {
+  Split split = split_by_share(cohort, {validation_share, 0}, RandomStream(options.seed).child("validation"));
   if (split.training.empty() || split.validation.empty())
     throw OptionError("too few students to set some aside for validation");
+  return split;
+}
+
+std::vector<FitOptions> fits_of(const FitOptions& options, const std::vector<Id>& states) {
+  std::vector<FitOptions> fits(states.size(), options);
+  for (std::size_t i = 0; i < states.size(); ++i)
+    fits[i].set(options.choice().model->size_setting, std::int64_t{states[i]});
+  return fits;
+}
+
+std::optional<LikelihoodKind> kind_named(const std::string& name) {
+  for (const LikelihoodKind kind : {LikelihoodKind::mass, LikelihoodKind::density, LikelihoodKind::lower_bound}) {
+    if (name == name_of(kind)) return kind;
+  }
+  return std::nullopt;
+}
+
+/// What finished fits belong to.
+std::string digest_of(const Cohort& cohort, const std::vector<FitOptions>& fits, double validation_share,
+                      const TrainingContext& context) {
+  DigestBuilder digest;
+  digest.add(concat("select\n", cohort.fingerprint(), "\n", shortest(validation_share), "\n"));
+  for (const FitOptions& options : fits)
+    digest.add(TrainingTask{cohort, options, context}.digest());
+  return digest.finish().hex();
+}
+
+}  // namespace
+
+FitEstimate estimate_selection(const Cohort& cohort, const FitOptions& options, const std::vector<Id>& states,
+                               double validation_share, const TrainingContext& context) {
+  const Split split = split_of(cohort, options, validation_share);
+  return estimate_fits(cohort.select(split.training), fits_of(options, states), context);
+}
+
+Selection select_states(const Cohort& cohort, const FitOptions& options, const std::vector<Id>& states,
+                        double validation_share, const TrainingContext& context, const FitsFile& file) {
+  const Split split = split_of(cohort, options, validation_share);
   const Cohort training = cohort.select(split.training), validation = cohort.select(split.validation);
   const EvidenceBatch held_out = EvidenceBatch::of(validation);
   const SettingValues& values = options.values();
@@ -51,38 +92,54 @@ Selection select_states(const Cohort& cohort, const FitOptions& options, const s
   const std::vector<double> weights = weights_column == values.end()
                                           ? std::vector<double>()
                                           : student_weights(validation, setting_text(weights_column->second));
+  const std::vector<FitOptions> fits = fits_of(options, states);
+  FinishedFits finished(file, digest_of(cohort, fits, validation_share, context), fits.size());
   Selection selection;
   selection.model = options.choice().name();
   selection.training_students = training.student_count();
   selection.validation_students = validation.student_count();
   for (std::size_t i = 0; i < states.size(); ++i) {
-    FitOptions here = options;
-    here.set(options.choice().model->size_setting, std::int64_t{states[i]});
-    TrainingContext inner = context;
-    if (context.progress) {
-      inner.progress = [&](ProgressEvent event) {
-        event.phase = concat("K = ", states[i], " (", i + 1, " of ", states.size(), ") ", event.phase);
-        context.progress(event);
-      };
+    if (i >= finished.size()) {
+      TrainingContext inner = context;
+      if (context.progress) {
+        inner.progress = [&](ProgressEvent event) {
+          event.phase = concat("K = ", states[i], " (", i + 1, " of ", states.size(), ") ", event.phase);
+          event.fraction = (static_cast<double>(i) + event.fraction) / static_cast<double>(states.size());
+          context.progress(event);
+        };
+      }
+      const FitResult fit = fit_model(training, fits[i], inner);
+      const LikelihoodKind kind = fit.model->likelihood_kinds().front();
+      const StudentScores score = score_students(*fit.model, held_out, kind, context.compute, weights);
+      finished.add(
+          {{{"kind", std::string(name_of(kind))},
+            {"criteria_kind", std::string(name_of(fit.kind))},
+            {"parameters", fit.model->parameter_count()},
+            {"impossible", score.impossible},
+            {"iterations", fit.iterations},
+            {"converged", fit.converged}},
+           {fit.log_likelihood, fit.student_weight, fit.state_entropy, score.mean(), score.standard_error_of_mean}});
     }
-    const FitResult fit = fit_model(training, here, inner);
-    selection.kind = fit.model->likelihood_kinds().front();
-    selection.criteria_kind = fit.kind;
-    const StudentScores score = score_students(*fit.model, held_out, selection.kind, context.compute, weights);
-    SelectionRow row;
+    SelectionRow& row = selection.rows.emplace_back();
     row.states = states[i];
-    row.log_likelihood = fit.log_likelihood;
-    row.parameters = fit.model->parameter_count();
-    const double penalty = static_cast<double>(row.parameters);
-    row.bic = -2 * fit.log_likelihood + penalty * std::log(fit.student_weight);
-    row.aic = -2 * fit.log_likelihood + 2 * penalty;
-    row.icl = row.bic + 2 * fit.state_entropy;
-    row.held_out = score.mean();
-    row.impossible = score.impossible;
-    row.held_out_error = score.standard_error_of_mean;
-    row.iterations = fit.iterations;
-    row.converged = fit.converged;
-    selection.rows.push_back(row);
+    finished.read(i, 5, [&](const FinishedFit& fit) {
+      const auto kind = kind_named(fit.facts.at("kind").get<std::string>());
+      const auto criteria_kind = kind_named(fit.facts.at("criteria_kind").get<std::string>());
+      if (!kind || !criteria_kind) finished.refuse();
+      selection.kind = *kind;
+      selection.criteria_kind = *criteria_kind;
+      row.parameters = fit.facts.at("parameters").get<std::int64_t>();
+      row.impossible = fit.facts.at("impossible").get<std::int64_t>();
+      row.iterations = fit.facts.at("iterations").get<int>();
+      row.converged = fit.facts.at("converged").get<bool>();
+      row.log_likelihood = fit.numbers[0];
+      const double penalty = static_cast<double>(row.parameters);
+      row.bic = -2 * row.log_likelihood + penalty * std::log(fit.numbers[1]);
+      row.aic = -2 * row.log_likelihood + 2 * penalty;
+      row.icl = row.bic + 2 * fit.numbers[2];
+      row.held_out = fit.numbers[3];
+      row.held_out_error = fit.numbers[4];
+    });
   }
   const auto& rows = selection.rows;
   const auto best_by = [&](double SelectionRow::*criterion) {

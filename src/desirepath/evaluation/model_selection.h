@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "desirepath/core/answer.h"
+#include "desirepath/evaluation/many_fits.h"
 #include "desirepath/models/training.h"
 
 namespace desirepath::inline evaluation {
@@ -46,7 +47,10 @@ struct Selection : Answer {
 /// Fits every K on the training part of one split and scores the rest. Weighted students count by their weight in every
 /// criterion.
 Selection select_states(const Cohort& cohort, const FitOptions& options, const std::vector<Id>& states,
-                        double validation_share, const TrainingContext& context);
+                        double validation_share, const TrainingContext& context, const FitsFile& file = {});
+/// What that would take.
+FitEstimate estimate_selection(const Cohort& cohort, const FitOptions& options, const std::vector<Id>& states,
+                               double validation_share, const TrainingContext& context);
 
 /// "2:20" or "2,4,8" or "2:20:3"; throws OptionError.
 std::vector<Id> parse_state_range(const std::string& text);

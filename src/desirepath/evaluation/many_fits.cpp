@@ -1,0 +1,78 @@
+#include "desirepath/evaluation/many_fits.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "desirepath/core/archive.h"
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+
+namespace desirepath::inline evaluation {
+
+using nlohmann::json;
+
+FinishedFits::FinishedFits(FitsFile file, std::string digest, std::size_t fits)
+    : file_(std::move(file)), digest_(std::move(digest)) {
+  if (!file_.resume || file_.path.empty() || !std::filesystem::exists(file_.path)) return;
+  const ArchiveReader archive = ArchiveReader::open(file_.path);
+  archive.require_kind("checkpoint");
+  try {
+    const json header = json::parse(archive.metadata("checkpoint"));
+    if (header.value("comparison", "") != digest_)
+      throw OptionError(concat(archive.name(), ": the checkpoint belongs to another run"));
+    const json& finished = header.at("finished");
+    if (!finished.is_array() || finished.size() > fits) refuse();
+    for (std::size_t i = 0; i < finished.size(); ++i) {
+      FinishedFit& fit = fits_.emplace_back();
+      fit.facts = finished[i];
+      fit.numbers = archive.read<double>(concat("scores.", i));
+      if (std::ranges::any_of(fit.numbers, [](double number) { return std::isnan(number); })) refuse();
+    }
+  } catch (const json::exception&) {
+    refuse();
+  }
+}
+
+void FinishedFits::add(FinishedFit fit) {
+  fits_.push_back(std::move(fit));
+  if (file_.path.empty()) return;
+  ArchiveWriter archive("checkpoint");
+  json finished = json::array();
+  for (std::size_t i = 0; i < fits_.size(); ++i) {
+    finished.push_back(fits_[i].facts);
+    archive.add(concat("scores.", i), fits_[i].numbers);
+  }
+  archive.set("checkpoint", json{{"comparison", digest_}, {"finished", finished}}.dump());
+  archive.set("em", "{}");
+  archive.write(file_.path, Overwrite::allow);
+}
+
+void FinishedFits::refuse() const {
+  throw ArchiveError(concat(file_.path.string(), ": damaged: the fits that are finished"));
+}
+
+namespace {
+
+double restarts_of(const FitOptions& options) {
+  const std::vector<Setting> known = options.known();
+  const auto setting = std::ranges::find(known, "restarts", &Setting::name);
+  if (setting == known.end()) return 1;
+  const auto given = options.values().find("restarts");
+  return number_in<double>(setting_text(given == options.values().end() ? setting->standard : given->second))
+      .value_or(1);
+}
+
+}  // namespace
+
+FitEstimate estimate_fits(const Cohort& training, const std::vector<FitOptions>& fits, const TrainingContext& context) {
+  FitEstimate all;
+  for (const FitOptions& options : fits) {
+    const FitEstimate one = prepare_training({training, options, context})->estimate();
+    all.bytes = std::max(all.bytes, one.bytes);
+    all.seconds_per_iteration += restarts_of(options) * one.seconds_per_iteration;
+    all.distinct_rows = std::max(all.distinct_rows, one.distinct_rows);
+  }
+  return all;
+}
+
+}  // namespace desirepath::inline evaluation

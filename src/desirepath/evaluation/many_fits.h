@@ -1,0 +1,55 @@
+// Many fits in one run: what is done is kept in a file, so that a run that is stopped loses one fit.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/models/training.h"
+
+namespace desirepath::inline evaluation {
+
+/// Where finished fits are kept.
+struct FitsFile {
+  std::filesystem::path path;  // empty: nowhere
+  bool resume = false;
+};
+
+/// What is kept of a fit: facts that a reader checks, numbers of which none is NaN.
+struct FinishedFit {
+  nlohmann::json facts;
+  std::vector<double> numbers;
+};
+
+class FinishedFits {
+ public:
+  /// `digest`: of all that the results depend on; `fits`: how many there will be. Reads the file where the run goes on
+  /// from one; throws ArchiveError where it is damaged, OptionError where it belongs to another run.
+  FinishedFits(FitsFile file, std::string digest, std::size_t fits);
+  std::size_t size() const { return fits_.size(); }
+  /// Numbers must be `count`; `read` is given them and throws json::exception where facts are missing.
+  template <class Read>
+  void read(std::size_t fit, std::size_t count, const Read& read) const {
+    if (fits_[fit].numbers.size() != count) refuse();
+    try {
+      read(fits_[fit]);
+    } catch (const nlohmann::json::exception&) {
+      refuse();
+    }
+  }
+  /// Saves what is done.
+  void add(FinishedFit fit);
+  [[noreturn]] void refuse() const;
+
+ private:
+  FitsFile file_;
+  std::string digest_;
+  std::vector<FinishedFit> fits_;
+};
+
+/// Memory of the largest of them, time of one iteration of every restart of all.
+FitEstimate estimate_fits(const Cohort& training, const std::vector<FitOptions>& fits, const TrainingContext& context);
+
+}  // namespace desirepath::inline evaluation
