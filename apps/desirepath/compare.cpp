@@ -42,7 +42,7 @@ void add_compare(Program& program) {
     task.held_out_share = many->held_out;
     task.file = many->file();
     const Cohort cohort = open_cohort(options->cohort, *table, console, TableUse::train);
-    const Compute compute(console.thread_count(), console.interrupt_flag());
+    const Compute compute = console.compute("compare");
     if (many->dry_run)
       return many->show_estimate(console, task.fits.size(), estimate_comparison(cohort, task, compute));
     const TrainingContext context{compute, console.progress_sink()};

@@ -74,39 +74,54 @@ ProgressSink Console::progress_sink() {
   const bool as_json = progress == "json";
   if (progress == "off" || (!as_json && (quiet || !terminal))) return {};
   return [this, as_json](const ProgressEvent& event) {
-    const auto now = Clock::now();
-    if (event.phase != phase_) {
-      phase_ = event.phase;
-      phase_started_ = now;
-      last_shown_ = {};
-    }
-    if (as_json) {
-      nlohmann::ordered_json line;
-      line["phase"] = event.phase;
-      line["fraction"] = event.fraction;
-      line["seconds"] = seconds_between(phase_started_, now);
-      if (event.iteration >= 0) line["iteration"] = event.iteration;
-      if (std::isfinite(event.objective)) line["objective"] = event.objective;
-      if (std::isfinite(event.change)) line["change"] = event.change;
-      std::cerr << line.dump() << '\n';
-      return;
-    }
-    if (seconds_between(last_shown_, now) < 0.1 && event.fraction < 1) return;
-    last_shown_ = now;
-    constexpr int width = 24;
-    const int done = static_cast<int>(std::lround(width * std::min(1.0, event.fraction)));
-    const double elapsed = seconds_between(phase_started_, now);
-    std::string line =
-        concat("\r\033[K", event.phase, " [", std::string(static_cast<std::size_t>(done), '#'),
-               std::string(static_cast<std::size_t>(width - done), '.'), "] ", fixed(100 * event.fraction, 0), " %");
-    if (event.iteration >= 0) line += concat("  iteration ", event.iteration);
-    if (std::isfinite(event.objective)) line += concat("  objective ", fixed(event.objective, 5));
-    if (event.fraction > 0.02 && event.fraction < 1) {
-      line += concat("  ", as_duration(elapsed * (1 - event.fraction) / event.fraction), " left");
-    }
-    std::cerr << line << std::flush;
-    line_open_ = true;
+    told_ = true;
+    show_progress(event, as_json);
   };
+}
+
+Compute Console::compute(const std::string& what) {
+  Compute::Watch watch;
+  if (const ProgressSink shown = progress_sink()) {
+    watch = [this, what](double fraction) {
+      if (!told_) show_progress({what, fraction}, progress == "json");
+    };
+  }
+  return Compute(thread_count(), interrupt_flag(), std::move(watch));
+}
+
+void Console::show_progress(const ProgressEvent& event, bool as_json) {
+  const auto now = Clock::now();
+  if (event.phase != phase_) {
+    phase_ = event.phase;
+    phase_started_ = now;
+    last_shown_ = {};
+  }
+  if (as_json) {
+    nlohmann::ordered_json line;
+    line["phase"] = event.phase;
+    line["fraction"] = event.fraction;
+    line["seconds"] = seconds_between(phase_started_, now);
+    if (event.iteration >= 0) line["iteration"] = event.iteration;
+    if (std::isfinite(event.objective)) line["objective"] = event.objective;
+    if (std::isfinite(event.change)) line["change"] = event.change;
+    std::cerr << line.dump() << '\n';
+    return;
+  }
+  if (seconds_between(last_shown_, now) < 0.1 && event.fraction < 1) return;
+  last_shown_ = now;
+  constexpr int width = 24;
+  const int done = static_cast<int>(std::lround(width * std::min(1.0, event.fraction)));
+  const double elapsed = seconds_between(phase_started_, now);
+  std::string line =
+      concat("\r\033[K", event.phase, " [", std::string(static_cast<std::size_t>(done), '#'),
+             std::string(static_cast<std::size_t>(width - done), '.'), "] ", fixed(100 * event.fraction, 0), " %");
+  if (event.iteration >= 0) line += concat("  iteration ", event.iteration);
+  if (std::isfinite(event.objective)) line += concat("  objective ", fixed(event.objective, 5));
+  if (event.fraction > 0.02 && event.fraction < 1) {
+    line += concat("  ", as_duration(elapsed * (1 - event.fraction) / event.fraction), " left");
+  }
+  std::cerr << line << std::flush;
+  line_open_ = true;
 }
 
 namespace {
@@ -126,6 +141,7 @@ const std::atomic<bool>* Console::interrupt_flag() const {
 void Console::end_progress() {
   if (line_open_) std::cerr << "\r\033[K" << std::flush;
   line_open_ = false;
+  told_ = false;
 }
 
 }  // namespace desirepath::app

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "desirepath/compute/executor.h"
 #include "desirepath/core/answer.h"
 #include "desirepath/core/atomic_file.h"
 #include "desirepath/core/progress.h"
@@ -38,13 +39,18 @@ struct Console {
   void print_json(const std::string& verb, nlohmann::ordered_json object) const;
   /// A sink for the library; empty when nobody would see it.
   ProgressSink progress_sink();
+  /// The threads of a command that stops at Ctrl-C. Long work that tells nothing itself is told of as `what`.
+  Compute compute(const std::string& what);
   /// Set by the first Ctrl-C from now on; a second one ends the program at once.
   const std::atomic<bool>* interrupt_flag() const;
   /// Wipes a progress line that is still on the terminal.
   void end_progress();
 
  private:
+  void show_progress(const ProgressEvent& event, bool as_json);
+
   std::chrono::steady_clock::time_point phase_started_;
+  bool told_ = false;  // the work itself has told of its progress
   std::string phase_;
   std::chrono::steady_clock::time_point last_shown_;
   bool line_open_ = false;

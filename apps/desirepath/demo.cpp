@@ -66,7 +66,7 @@ void add_demo(Program& program) {
     console.say("3. fit: the kinds of students in every year");
     FitOptions fit("cmm+bernoulli");
     fit.seed = console.seed;
-    const Compute compute(console.thread_count(), console.interrupt_flag());
+    const Compute compute = console.compute("demo");
     const TrainingContext context{compute, console.progress_sink()};
     const FitResult fitted = fit_model(prepared.cohort, fit, context);
     console.end_progress();

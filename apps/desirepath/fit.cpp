@@ -43,7 +43,7 @@ void add_fit(Program& program) {
     training->fit_to(cohort, fit_options, console);
     const Id all_courses = cohort.schema().course_count();
     if (options->publish) cohort = without_rare_courses(cohort, static_cast<std::int64_t>(least_students));
-    const Compute compute(console.thread_count(), console.interrupt_flag());
+    const Compute compute = console.compute("fit");
     const TrainingContext context = training->context(console, compute, cohort, *table);
     const TrainingTask task{cohort, fit_options, context};
     const std::unique_ptr<Training> prepared = prepare_training(task);

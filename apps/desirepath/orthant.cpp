@@ -32,12 +32,14 @@ void add_orthant(Program& program) {
     if (options->samples && *options->samples < 1) throw OptionError("--samples must be at least 1");
     estimation.samples = options->samples;
     const OrthantCase given = read_orthant_case(options->problem);
-    const Compute compute(console.thread_count(), console.interrupt_flag());
+    const Compute compute = console.compute("orthant");
     estimation.parallel_for = [&](std::int64_t count, const std::function<void(std::int64_t)>& body) {
       compute.for_each(count, body);
     };
-    console.show("orthant", OrthantAnswer(given.problem, options->problem, estimation,
-                                          RandomStream(console.seed).child("orthant")));
+    const OrthantAnswer answer(given.problem, options->problem, estimation,
+                               RandomStream(console.seed).child("orthant"));
+    console.end_progress();
+    console.show("orthant", answer);
   };
 }
 

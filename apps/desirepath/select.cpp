@@ -43,7 +43,7 @@ void add_select(Program& program) {
     const std::vector<Id> states =
         parse_state_range(by_trees ? options->tree_states.value_or("8,16,32") : options->states.value_or("2:12"));
     const Cohort cohort = open_cohort(options->cohort, *table, console, TableUse::train);
-    const Compute compute(console.thread_count(), console.interrupt_flag());
+    const Compute compute = console.compute("select");
     const TrainingContext context = training->context(console, compute, cohort, *table);
     if (many->dry_run)
       return many->show_estimate(console, states.size(),

@@ -1,6 +1,9 @@
 #include "desirepath/compute/executor.h"
 
+#include <algorithm>
+#include <chrono>
 #include <numeric>
+#include <thread>
 
 #include "support/support.h"
 
@@ -33,6 +36,28 @@ TEST(Executor, SumsAreTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(one[1], 100001);
   for (const int threads : {2, 3, 7})
     EXPECT_EQ(sum_with(threads)[0], one[0]);
+}
+
+TEST(Executor, TellsOfLongWorkOnTheCallingThread) {
+  for (const int threads : {1, 3}) {
+    std::vector<double> told;
+    const auto caller = std::this_thread::get_id();
+    const Compute compute(threads, nullptr, [&](double fraction) {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      told.push_back(fraction);
+    });
+    compute.for_each(100, [](std::int64_t) {});
+    EXPECT_TRUE(told.empty());  // short work is not worth a word
+    compute.for_each(60, [&](std::int64_t) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20 * threads));
+      compute.for_each(3, [](std::int64_t) {});  // part of the same work
+    });
+    ASSERT_GE(told.size(), 1U);
+    EXPECT_LE(told.size(), 3U);
+    EXPECT_TRUE(std::ranges::is_sorted(told));
+    EXPECT_GT(told.front(), 0.1);
+    EXPECT_LE(told.back(), 1);
+  }
 }
 
 TEST(Executor, ThrowsTheFirstFailure) {

@@ -1,9 +1,11 @@
 #include "desirepath/compute/executor.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -14,7 +16,30 @@ namespace desirepath::inline compute {
 
 namespace {
 thread_local bool inside_task = false;
-}
+
+/// Tells of one call's work, from the thread that called, twice a second at most and not of what is short.
+class Teller {
+ public:
+  Teller(const Compute::Watch& watch, std::int64_t count) : watch_(watch), count_(count) {}
+  void one_done() {
+    const std::int64_t done = ++done_;
+    if (std::this_thread::get_id() != caller_) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + interval;
+    watch_(static_cast<double>(done) / static_cast<double>(count_));
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds interval{500};
+  const Compute::Watch& watch_;
+  std::int64_t count_;
+  std::thread::id caller_ = std::this_thread::get_id();
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + interval;
+  std::atomic<std::int64_t> done_{0};
+};
+
+}  // namespace
 
 struct Compute::Pool {
   explicit Pool(int count) {
@@ -117,8 +142,8 @@ struct Compute::Pool {
   Job* current = nullptr;
 };
 
-Compute::Compute(int threads, const std::atomic<bool>* interrupt)
-    : pool_(std::make_unique<Pool>(std::max(1, threads))), interrupt_(interrupt) {}
+Compute::Compute(int threads, const std::atomic<bool>* interrupt, Watch watch)
+    : pool_(std::make_unique<Pool>(std::max(1, threads))), interrupt_(interrupt), watch_(std::move(watch)) {}
 Compute::~Compute() = default;
 
 int Compute::threads() const {
@@ -130,9 +155,12 @@ void Compute::check_interrupt() const {
 }
 
 void Compute::for_each(std::int64_t count, const std::function<void(std::int64_t)>& task) const {
+  std::optional<Teller> teller;
+  if (watch_ && !inside_task) teller.emplace(watch_, count);
   const std::function<void(std::int64_t)> guarded = [&](std::int64_t number) {
     check_interrupt();
     task(number);
+    if (teller) teller->one_done();
   };
   if (inside_task || threads() == 1 || count <= 1) {
     for (std::int64_t number = 0; number < count; ++number)

@@ -22,8 +22,11 @@ struct Range {
 
 class Compute {
  public:
+  /// Told, on the calling thread, which share of a long piece of work is done.
+  using Watch = std::function<void(double fraction)>;
+
   /// interrupt: where given and set, work stops with Interrupted before the next block.
-  explicit Compute(int threads, const std::atomic<bool>* interrupt = nullptr);
+  explicit Compute(int threads, const std::atomic<bool>* interrupt = nullptr, Watch watch = {});
   ~Compute();
   Compute(const Compute&) = delete;
   Compute& operator=(const Compute&) = delete;
@@ -46,6 +49,7 @@ class Compute {
   struct Pool;
   std::unique_ptr<Pool> pool_;
   const std::atomic<bool>* interrupt_;
+  Watch watch_;
 };
 
 /// Items a block of sum_over holds: by the number of items alone, at most 256 blocks.
