@@ -1,6 +1,7 @@
 // Models to hand out.
 #include "desirepath/models/publication.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "support/example_cohorts.h"
@@ -9,6 +10,8 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/emissions/bernoulli.h"
+#include "desirepath/emissions/hidden_tree.h"
+#include "desirepath/models/hidden_chain.h"
 #include "desirepath/queries/shown_states.h"
 
 namespace desirepath {
@@ -52,6 +55,47 @@ TEST(Publication, SmallStatesAreMergedAndTheCostIsTold) {
         fit.model->log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, compute).value.col(0);
     EXPECT_NEAR(scores.sum(), report.log_likelihood, 1e-9 * std::abs(report.log_likelihood)) << choice;
   }
+}
+
+TEST(Publication, HiddenValuesOfFewStudentsHaveTheCoursesOwnShares) {
+  const Cohort cohort =
+      test::random_cohort({.students = 60, .courses = 6, .periods = 2, .taken = 0.3, .unknown = 0}, RandomStream(5));
+  // How many took a course first in period 1, in period 2, never: nothing is unknown, so these are the expected counts.
+  RowMatrix shares = RowMatrix::Zero(6, 3);
+  for (std::int64_t s = 0; s < 60; ++s) {
+    for (Id c = 0; c < 6; ++c) {
+      const auto has = [&](Id t) {
+        const auto row = cohort.enrollments().row(s * 2 + t);
+        return std::ranges::find(row, cohort.schema().bit(t, c)) != row.end();
+      };
+      shares(c, has(0) ? 1 : has(1) ? 2 : 0) += 1.0 / 60;
+    }
+  }
+  const Compute compute(2);
+  const TrainingContext context{compute};
+  FitOptions options("hct");
+  options.set("trees", 2).set("tree-states", 8).set("iterations", 10).set("tolerance", 0.0);
+  const TrainingTask task{cohort, options, context};
+  FitResult fit = test::fit(cohort, options);
+  const Publication report = publish(fit, task);
+  EXPECT_EQ(report.values, 2 * 6 * 8);
+  EXPECT_GT(report.values_pooled, 20);  // 60 students among 8 values
+  EXPECT_LT(report.values_pooled, report.values);
+  EXPECT_LT(report.log_likelihood, report.log_likelihood_before);
+  const auto& chain = dynamic_cast<const HiddenChain&>(*fit.model);
+  const auto& trees = dynamic_cast<const HiddenTreeEmission&>(*chain.parameters().emissions.front()).trees();
+  std::int64_t as_the_course = 0;
+  for (const auto& tree : trees) {
+    EXPECT_EQ(tree->parameters().fault(), "");
+    for (Index row = 0; row < tree->parameters().timing.rows(); ++row) {
+      Vector share = shares.row(row / 8).transpose();
+      for (double& p : share)
+        p = rounded_probability(p, 60);
+      share /= share.sum();
+      as_the_course += (tree->parameters().timing.row(row).transpose() - share).cwiseAbs().maxCoeff() < 1e-9 ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(as_the_course, report.values_pooled);
 }
 
 TEST(Publication, RareCoursesAreDropped) {

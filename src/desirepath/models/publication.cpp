@@ -9,7 +9,9 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/bernoulli.h"
+#include "desirepath/emissions/hidden_tree.h"
 #include "desirepath/models/hidden_chain.h"
+#include "desirepath/models/published_tree.h"
 #include "desirepath/transcripts/align.h"
 
 namespace desirepath::inline models {
@@ -86,11 +88,43 @@ std::vector<LabelRow> merged_labels(const HiddenChain& chain, const FitResult& f
   return rows;
 }
 
-void round_distribution(Eigen::Ref<Vector> distribution, double students) {
-  for (double& probability : distribution)
-    probability = rounded_probability(probability, students);
-  const double sum = distribution.sum();
-  if (sum > 0) distribution /= sum;
+/// Students behind each row of a pool, in one state. The members of a committee each learn from all of them.
+std::vector<double> row_weights(const RowPool& pool, const RowMatrix& posterior, Id all_states, Id state) {
+  std::vector<double> weights;
+  for (std::int64_t row = 0; row < pool.rows.row_count(); ++row) {
+    double sum = 0;
+    for (const std::int64_t at : pool.occurrences_of(row)) {
+      const std::int64_t students = std::ssize(pool.row_of.front()), step = at / students;
+      sum += posterior.size() > 0 ? posterior(at % students, step * all_states + state) : 1;
+    }
+    weights.push_back(sum);
+  }
+  return weights;
+}
+
+/// Trees in which nothing rests on few students.
+void publish_trees(const HiddenChain& chain, const TrainingTask& task, ChainParameters& parameters,
+                   Publication& report) {
+  const EvidenceBatch students = EvidenceBatch::of(task.cohort);
+  const ChainEvidence evidence(students, chain.layout());
+  RowMatrix posterior;
+  if (chain.identity().has_kinds) posterior = chain.posterior(students, task.context.compute);
+  for (std::size_t p = 0; p < parameters.emissions.size(); ++p) {
+    const auto* emission = dynamic_cast<const HiddenTreeEmission*>(parameters.emissions[p].get());
+    if (emission == nullptr) continue;
+    const TimingRows& timings = timings_of(evidence.pools[p].rows, emission->shape(), emission->retakes());
+    std::vector<std::shared_ptr<const HiddenTree>> trees;
+    for (const auto& tree : emission->trees()) {
+      PublishedTree published = published_tree(
+          *tree, timings, row_weights(evidence.pools[p], posterior, chain.state_count(), static_cast<Id>(trees.size())),
+          least_students, task.context.compute);
+      report.values += published.values;
+      report.values_pooled += published.pooled;
+      trees.push_back(std::make_shared<const HiddenTree>(std::move(published.parameters)));
+    }
+    parameters.emissions[p] = std::make_shared<HiddenTreeEmission>(std::move(trees), emission->retakes());
+    report.rounded = true;
+  }
 }
 
 /// The law of the chain, and Bernoulli states; others stay as they are.
@@ -126,6 +160,17 @@ ChainParameters rounded(const HiddenChain& chain, const FitResult& fit, bool& st
     }
     parameters.emissions[p] = std::make_shared<BernoulliEmission>(std::move(probability));
     states_rounded = true;
+  }
+  return parameters;
+}
+
+/// Members weigh the same; when students leave is learned from all of them.
+ChainParameters rounded_committee(const HiddenChain& chain, const FitResult& fit) {
+  ChainParameters parameters = chain.parameters();
+  for (Index k = 0; k < parameters.departures.rows(); ++k) {
+    Vector row = parameters.departures.row(k).transpose();
+    round_distribution(row, static_cast<double>(fit.students));
+    parameters.departures.row(k) = row.transpose();
   }
   return parameters;
 }
@@ -166,9 +211,9 @@ Cohort without_rare_courses(const Cohort& cohort, std::int64_t least) {
 }
 
 void require_publishable(const FitOptions& options) {
-  if (options.choice().model->structure) return;
+  if (options.choice().emission != nullptr) return;
   throw OptionError(concat(setting_name("publish"), ": ", options.choice().model->name,
-                           " cannot be published yet; models with hidden states can"));
+                           " cannot be published; models with hidden states and hidden trees can"));
 }
 
 Publication publish(FitResult& fit, const TrainingTask& task) {
@@ -194,8 +239,10 @@ Publication publish(FitResult& fit, const TrainingTask& task) {
                               " students in some period"));
   }
   const auto& chain = dynamic_cast<const HiddenChain&>(*fit.model);
-  auto published = std::make_unique<HiddenChain>(chain.identity(), rounded(chain, fit, report.rounded));
-  fit.model = std::move(published);
+  ChainParameters parameters =
+      chain.identity().has_kinds ? rounded(chain, fit, report.rounded) : rounded_committee(chain, fit);
+  publish_trees(chain, task, parameters, report);
+  fit.model = std::make_unique<HiddenChain>(chain.identity(), std::move(parameters));
   report.states = fit.states;
   report.log_likelihood = total_likelihood(*fit.model, task);
   if (fit.kind == report.kind) fit.log_likelihood = report.log_likelihood;
@@ -203,21 +250,30 @@ Publication publish(FitResult& fit, const TrainingTask& task) {
 }
 
 nlohmann::ordered_json Publication::to_json() const {
-  return {{"states_before", states_before},
-          {"states", states},
-          {"courses_dropped", courses_dropped},
-          {"states_rounded", rounded},
-          {"likelihood_kind", std::string(name_of(kind))},
-          {"log_likelihood_before", log_likelihood_before},
-          {"log_likelihood", log_likelihood}};
+  nlohmann::ordered_json json = {{"states_before", states_before},
+                                 {"states", states},
+                                 {"courses_dropped", courses_dropped},
+                                 {"states_rounded", rounded},
+                                 {"likelihood_kind", std::string(name_of(kind))},
+                                 {"log_likelihood_before", log_likelihood_before},
+                                 {"log_likelihood", log_likelihood}};
+  if (values > 0) {
+    json["values"] = values;
+    json["values_pooled"] = values_pooled;
+  }
+  return json;
 }
 
 std::string Publication::text() const {
   const double cost =
       (log_likelihood_before - log_likelihood) / static_cast<double>(std::max<std::int64_t>(1, students));
   return concat("published: ", counted(courses_dropped, "course", "courses"), " under ", shortest(least_students),
-                " takers dropped, ", states_before, " states merged into ", states,
-                rounded ? ", parameters rounded" : ", the chain's parameters rounded, those of its states not",
+                " takers dropped, ", states > 0 ? concat(states_before, " states merged into ", states, ", ") : "",
+                values > 0
+                    ? concat(with_separators(values_pooled), " of ", with_separators(values), " hidden values under ",
+                             shortest(least_students), " expected students pooled with the course's share, ")
+                    : "",
+                rounded ? "parameters rounded" : "the chain's parameters rounded, those of its states not",
                 "; that costs ", fixed(cost, 4), " nats a student (", name_of(kind), ", ",
                 fixed(log_likelihood_before, 2), " to ", fixed(log_likelihood, 2), ")");
 }

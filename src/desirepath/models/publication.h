@@ -13,7 +13,8 @@ namespace desirepath::inline models {
 struct Publication {
   Id states_before = 0, states = 0;
   Id courses_dropped = 0;
-  bool rounded = false;  // the parameters of the states; those of the chain always are
+  std::int64_t values = 0, values_pooled = 0;  // of the hidden variables of trees, one a course
+  bool rounded = false;                        // the parameters of the states; those of the chain always are
   /// Of the same students, total, by the model's first kind of likelihood.
   LikelihoodKind kind = LikelihoodKind::mass;
   double log_likelihood_before = 0, log_likelihood = 0;
@@ -30,8 +31,9 @@ Cohort without_rare_courses(const Cohort& cohort, std::int64_t least);
 /// Throws OptionError where a model cannot be published: before training, for all that is known then.
 void require_publishable(const FitOptions& options);
 
-/// Merges states that rest on few students (each into the one most like it; EM goes on from there), then rounds
-/// parameters to what their standard error bears. The fit is of the task.
+/// Merges states that rest on few students (each into the one most like it; EM goes on from there), pools values of
+/// hidden trees that do with the course's share, then rounds parameters to what their standard error bears. The fit is
+/// of the task.
 Publication publish(FitResult& fit, const TrainingTask& task);
 
 /// A probability to as many digits as n students bear: the last is no larger than the standard error; one at least.
