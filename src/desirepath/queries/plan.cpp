@@ -1,57 +1,143 @@
 #include "desirepath/queries/plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
 
 namespace desirepath::inline queries {
 
 namespace {
 
-/// The student of the evidence, with bits set.
-EvidenceBatch with_bits(const EvidenceBatch& known, const Schema& schema, std::span<const Id> bits, bool taken) {
-  EvidenceBuilder changed(known);
-  changed.begin_student(known.students().front());
+constexpr std::size_t most_terms = 4096;
+
+/// Bits as they are to be known, beside what is.
+struct Supposed {
+  std::vector<Id> taken, not_taken;
+};
+
+void add_supposing(EvidenceBuilder& to, const EvidenceBatch& known, const Schema& schema, const Supposed& supposed) {
+  to.begin_student(known.students().front());
   for (Id t = 0; t < schema.period_count(); ++t) {
     PeriodEvidence period = PeriodEvidence::of(known, 0, t);
-    for (const Id bit : bits) {
-      if (schema.period_of(bit) == t) period.set(bit, taken);
+    for (const auto& [bits, taken] : {std::pair(&supposed.taken, true), std::pair(&supposed.not_taken, false)}) {
+      for (const Id bit : *bits) {
+        if (schema.period_of(bit) == t) period.set(bit, taken);
+      }
     }
-    changed.add(period);
+    to.add(period);
   }
-  return std::move(changed).build();
 }
 
-/// Probability that the bits are all as said, one after the other: by marginals alone, as `infer` gives them.
-double chance_of(const Model& model, EvidenceBatch known, std::span<const Id> bits, bool taken,
-                 Conditioning conditioning, const Compute& compute) {
+EvidenceBatch supposing(const EvidenceBatch& known, const Schema& schema, const Supposed& supposed) {
+  EvidenceBuilder rows(known);
+  add_supposing(rows, known, schema, supposed);
+  return std::move(rows).build();
+}
+
+/// The goal as a sum of what can be supposed, each with a sign.
+struct GoalTerm {
+  Supposed supposed;
+  double sign = 1;
+};
+
+void require_few(double terms, const PlanGoal& goal) {
+  if (terms > static_cast<double>(most_terms))
+    throw OptionError(concat(setting_name("goal"), ": ", goal.any.size(),
+                             " courses without a period are too many together; say @PERIOD of some"));
+}
+
+/// Inclusion and exclusion: of a set of the groups, nothing is taken.
+std::vector<GoalTerm> terms_by_exclusion(const PlanGoal& goal) {
+  require_few(std::pow(2.0, static_cast<double>(goal.any.size())), goal);
+  std::vector<GoalTerm> terms = {{{goal.all, {}}, 1}};
+  for (const std::vector<Id>& group : goal.any) {
+    const std::size_t count = terms.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      GoalTerm term = terms[i];
+      term.supposed.not_taken.insert(term.supposed.not_taken.end(), group.begin(), group.end());
+      term.sign = -term.sign;
+      terms.push_back(std::move(term));
+    }
+  }
+  return terms;
+}
+
+/// Which of a group comes first. Who may have left took nothing either, but is not known to have been there: so what
+/// was not taken is only supposed before what was.
+std::vector<GoalTerm> terms_by_first(const PlanGoal& goal) {
+  std::vector<GoalTerm> terms = {{{goal.all, {}}, 1}};
+  for (const std::vector<Id>& group : goal.any) {
+    require_few(static_cast<double>(terms.size() * group.size()), goal);
+    std::vector<GoalTerm> longer;
+    for (const GoalTerm& term : terms) {
+      for (std::size_t first = 0; first < group.size(); ++first) {
+        GoalTerm next = term;
+        next.supposed.taken.push_back(group[first]);
+        next.supposed.not_taken.insert(next.supposed.not_taken.end(), group.begin(),
+                                       group.begin() + static_cast<std::ptrdiff_t>(first));
+        longer.push_back(std::move(next));
+      }
+    }
+    terms = std::move(longer);
+  }
+  return terms;
+}
+
+/// Probability of what is supposed, bit after bit: by marginals alone, as `infer` gives them.
+double chance_of(const Model& model, EvidenceBatch known, const Supposed& supposed, Conditioning conditioning,
+                 const Compute& compute) {
   double chance = 1;
-  for (const Id bit : bits) {
-    const double p = model.marginals(known, std::span(&bit, 1), compute, conditioning).value(0, 0);
-    chance *= taken ? p : 1 - p;
-    if (chance <= 0) return 0;
-    known = with_bits(known, model.schema(), std::span(&bit, 1), taken);
+  for (const auto& [bits, taken] : {std::pair(&supposed.taken, true), std::pair(&supposed.not_taken, false)}) {
+    for (const Id bit : *bits) {
+      const double p = model.marginals(known, std::span(&bit, 1), compute, conditioning).value(0, 0);
+      chance *= taken ? p : 1 - p;
+      if (chance <= 0) return 0;
+      known = supposing(known, model.schema(), taken ? Supposed{{bit}, {}} : Supposed{{}, {bit}});
+    }
   }
   return chance;
 }
 
-/// All bits of the goal that are wanted, and of these cases none of the others.
-struct GoalChance {
-  double all = 0, none = 0;
+/// The goal's terms as evidence, and P(term | known) with its sign.
+struct WeighedTerms {
+  EvidenceBatch evidence;
+  Vector weight;
+  double chance() const {
+    // Terms cancel: what is left of them by rounding is nothing.
+    const double sum = weight.sum();
+    return sum > 1e-12 * static_cast<double>(weight.size()) || weight.size() == 1 ? std::min(1.0, sum) : 0;
+  }
 };
 
-GoalChance chance_of_goal(const Model& model, const PlanTask& task, const EvidenceBatch& reached,
-                          const Compute& compute) {
-  const double all = chance_of(model, task.known, task.goal.all, true, task.conditioning, compute);
-  if (task.goal.any.empty() || all <= 0) return {all, 0};
-  return {all, all * chance_of(model, reached, task.goal.any, false, task.conditioning, compute)};
+WeighedTerms weighed_terms(const Model& model, const PlanTask& task, const Compute& compute) {
+  const std::vector<GoalTerm> terms =
+      model.models_leaving() ? terms_by_first(task.goal) : terms_by_exclusion(task.goal);
+  EvidenceBuilder rows(task.known);
+  for (const GoalTerm& term : terms)
+    add_supposing(rows, task.known, model.schema(), term.supposed);
+  WeighedTerms weighed{std::move(rows).build(), Vector(std::ssize(terms))};
+  Estimates likelihood;
+  if (model.likelihood_kinds().front() == LikelihoodKind::mass)
+    likelihood = model.log_likelihood(weighed.evidence, LikelihoodKind::mass, compute);
+  const bool is_exact = likelihood.value.size() > 0 && likelihood.is_exact();
+  const double before = is_exact ? model.log_likelihood(task.known, LikelihoodKind::mass, compute).value(0, 0) : 0;
+  for (Index i = 0; i < weighed.weight.size(); ++i) {
+    const GoalTerm& term = terms[static_cast<std::size_t>(i)];
+    weighed.weight[i] =
+        term.sign * (is_exact ? std::exp(likelihood.value(i, 0) - before)
+                              : chance_of(model, task.known, term.supposed, task.conditioning, compute));
+  }
+  return weighed;
 }
 
 }  // namespace
 
 double goal_chance(const Model& model, const PlanTask& task, const Compute& compute) {
-  const EvidenceBatch reached = with_bits(task.known, model.schema(), task.goal.all, true);
-  const auto [all, none] = chance_of_goal(model, task, reached, compute);
-  return all - none;
+  return weighed_terms(model, task, compute).chance();
 }
 
 Plan make_plan(const Model& model, const PlanTask& task, const Compute& compute) {
@@ -59,21 +145,24 @@ Plan make_plan(const Model& model, const PlanTask& task, const Compute& compute)
   std::vector<Id> next(static_cast<std::size_t>(schema.course_count()));
   std::iota(next.begin(), next.end(), schema.bit(task.period, 0));
   const auto chances = [&](const EvidenceBatch& evidence) {
-    return Vector(model.marginals(evidence, next, compute, task.conditioning).value.row(0));
+    return model.marginals(evidence, next, compute, task.conditioning).value;
   };
-  const EvidenceBatch reached = with_bits(task.known, schema, task.goal.all, true);
-  const auto [all, none] = chance_of_goal(model, task, reached, compute);
+  const WeighedTerms terms = weighed_terms(model, task, compute);
   Plan plan;
-  plan.chance = all - none;
+  plan.chance = terms.chance();
   if (plan.chance <= 0) return plan;
-  const Vector taken = chances(task.known), with_all = chances(reached);
-  const Vector missed =
-      none > 0 ? chances(with_bits(reached, schema, task.goal.any, false)) : Vector(Vector::Zero(taken.size()));
+  const Vector taken = chances(task.known).row(0);
+  // A term of probability 0 has no answers, and no part in any.
+  const RowMatrix given = chances(terms.evidence);
+  Vector with_goal = Vector::Zero(taken.size());
+  for (Index i = 0; i < given.rows(); ++i) {
+    if (terms.weight[i] != 0) with_goal += terms.weight[i] * given.row(i).transpose();
+  }
   const PeriodEvidence known = PeriodEvidence::of(task.known, 0, task.period);
   for (Id c = 0; c < schema.course_count(); ++c) {
     if (known.known(schema.bit(task.period, c))) continue;
     if (taken[c] <= 0 || taken[c] >= 1) continue;
-    const double both = all * with_all[c] - none * missed[c];
+    const double both = with_goal[c];
     plan.steps.push_back({c, taken[c], std::clamp(both / taken[c], 0.0, 1.0),
                           std::clamp((plan.chance - both) / (1 - taken[c]), 0.0, 1.0)});
   }
@@ -115,31 +204,38 @@ std::vector<std::size_t> group_rows(const RowMatrix& rows, std::size_t groups, R
   return label;
 }
 
+/// Of each student one of the bits is taken as well, drawn by how likely it is; one that has any already stays.
+EvidenceBatch with_one_of(const Model& model, const EvidenceBatch& students, const std::vector<Id>& bits,
+                          Conditioning conditioning, RandomStream& stream, const Compute& compute) {
+  const Schema& schema = model.schema();
+  const RowMatrix chances = model.marginals(students, bits, compute, conditioning).value;
+  EvidenceBuilder changed(students);
+  for (std::int64_t s = 0; s < students.student_count(); ++s) {
+    const std::vector<double> weights(chances.row(s).begin(), chances.row(s).end());
+    const Id own = bits[stream.categorical(weights)];
+    changed.begin_student(std::to_string(s));
+    for (Id t = 0; t < schema.period_count(); ++t) {
+      PeriodEvidence period = PeriodEvidence::of(students, s, t);
+      if (schema.period_of(own) == t) period.set(own, true);
+      changed.add(period);
+    }
+  }
+  return std::move(changed).build();
+}
+
 }  // namespace
 
 std::vector<PlanWay> find_ways(const Model& model, const PlanTask& task, std::int64_t draws, std::size_t ways,
                                const RandomStream& stream, const Compute& compute) {
   const Schema& schema = model.schema();
-  const EvidenceBatch reached = with_bits(task.known, schema, task.goal.all, true);
-  std::vector<double> when(task.goal.any.size(), 0);
-  if (!when.empty()) {
-    const RowMatrix chances = model.marginals(reached, task.goal.any, compute, task.conditioning).value;
-    for (std::size_t i = 0; i < when.size(); ++i)
-      when[i] = chances(0, static_cast<Index>(i));
-  }
-  RandomStream choice = stream.child("goal");
   EvidenceBuilder copies(task.known);
-  for (std::int64_t d = 0; d < draws; ++d) {
-    const Id own = when.empty() ? -1 : task.goal.any[choice.categorical(when)];
-    copies.begin_student(std::to_string(d));
-    for (Id t = 0; t < schema.period_count(); ++t) {
-      PeriodEvidence period = PeriodEvidence::of(reached, 0, t);
-      if (own >= 0 && schema.period_of(own) == t) period.set(own, true);
-      copies.add(period);
-    }
-  }
-  const EvidenceBatch drawn =
-      model.complete(std::move(copies).build(), stream.child("ways"), compute, task.conditioning);
+  for (std::int64_t d = 0; d < draws; ++d)
+    add_supposing(copies, task.known, schema, {task.goal.all, {}});
+  EvidenceBatch rows_known = std::move(copies).build();
+  RandomStream choice = stream.child("goal");
+  for (const std::vector<Id>& group : task.goal.any)
+    rows_known = with_one_of(model, rows_known, group, task.conditioning, choice, compute);
+  const EvidenceBatch drawn = model.complete(rows_known, stream.child("ways"), compute, task.conditioning);
   RowMatrix rows = RowMatrix::Zero(draws, schema.bit_count());
   for (Id t = 0; t < schema.period_count(); ++t) {
     const PeriodEvidence known = PeriodEvidence::of(task.known, 0, t);

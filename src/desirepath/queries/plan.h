@@ -8,9 +8,10 @@
 
 namespace desirepath::inline queries {
 
-/// All of the bits, and one of the others where there are any (a course in any of its open periods).
+/// All of the bits, and one at least of each of the groups (a course in any of its open periods).
 struct PlanGoal {
-  std::vector<Id> all, any;
+  std::vector<Id> all;
+  std::vector<std::vector<Id>> any;
 };
 
 /// A course of the next period: the chance of the goal for who takes it and who does not.
@@ -44,7 +45,7 @@ struct PlanTask {
   Conditioning conditioning = Conditioning::linear;
 };
 
-/// P(goal | known) alone.
+/// P(goal | known) alone. Throws OptionError where the goal has too many courses without a period.
 double goal_chance(const Model& model, const PlanTask& task, const Compute& compute);
 Plan make_plan(const Model& model, const PlanTask& task, const Compute& compute);
 

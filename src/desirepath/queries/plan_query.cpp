@@ -1,5 +1,6 @@
 // The question: which courses next, on the way to a goal.
 #include <algorithm>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -7,7 +8,9 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/queries/known.h"
+#include "desirepath/queries/min_cell.h"
 #include "desirepath/queries/plan.h"
+#include "desirepath/queries/student_groups.h"
 
 namespace desirepath::inline queries {
 
@@ -18,7 +21,10 @@ constexpr std::size_t shown_steps = 10;
 struct PlanSettings {
   KnownSettings known;
   std::vector<std::string> goal;
+  std::string core;
+  double core_share = 0.8;
   std::string period;
+  MinCell min_cell;
   double min_probability = 0.01;
   std::int64_t draws = 1000;
   Id ways = 3;
@@ -31,7 +37,15 @@ struct PlanSettings {
               .taking("COURSE[@PERIOD]")
               .undivided(),
           goal);
+    visit(
+        Setting("core",
+                "the goal is what such students of COHORT have in common: the courses that most of them take, such as "
+                "a major's core")
+            .taking("COLUMN=VALUE"),
+        core);
+    visit(Setting("core-share", "how many of them take a course of their core").above(0).at_most(1), core_share);
     known.declare(visit);
+    min_cell.declare(visit);
     visit(Setting("period", "the period to plan (the first of which not all is known)").taking("PERIOD"), period);
     visit(Setting("min-probability", "only courses that such a student takes at least this likely")
               .at_least(0)
@@ -127,32 +141,88 @@ bool add_goal(const Schema& schema, const EvidenceBatch& known, const std::strin
     return true;
   }
   const Id course = schema.require_course(words);
-  if (!goal.any.empty())
-    throw OptionError(concat(setting_name("goal"), ": one course without a period at most; say @PERIOD of the others"));
+  std::vector<Id> open;
   for (Id t = 0; t < schema.period_count(); ++t) {
     const Id bit = schema.bit(t, course);
     if (taken(bit) == true) return false;
-    if (!taken(bit)) goal.any.push_back(bit);
+    if (!taken(bit)) open.push_back(bit);
   }
-  if (goal.any.empty()) throw InputError(concat("goal '", words, "': known not to be taken in any period"));
+  if (open.empty()) throw InputError(concat("goal '", words, "': known not to be taken in any period"));
+  goal.any.push_back(std::move(open));
   return true;
+}
+
+/// The courses that most students of a group take, the most common first; of more than can be asked for together those.
+std::vector<std::string> core_of(const QueryInput& input, const PlanSettings& settings) {
+  constexpr std::size_t most = 10;
+  const std::size_t equals = settings.core.find('=');
+  if (input.cohort == nullptr) throw OptionError(concat(setting_name("core"), " needs a COHORT"));
+  if (equals == std::string::npos)
+    throw OptionError(concat(setting_name("core"), " ", settings.core, ": COLUMN=VALUE, such as major=Biology"));
+  const Cohort& cohort = *input.cohort;
+  const std::string value = settings.core.substr(equals + 1);
+  const StudentGroups groups = groups_of(cohort, settings.core.substr(0, equals));
+  const auto group = std::ranges::find(groups.names, value);
+  if (group == groups.names.end()) throw OptionError(concat(setting_name("core"), ": no student has ", settings.core));
+  const auto number = static_cast<Id>(group - groups.names.begin());
+  std::int64_t students = 0;
+  std::vector<std::int64_t> takers(static_cast<std::size_t>(cohort.schema().course_count()), 0);
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    if (groups.of_student[static_cast<std::size_t>(s)] != number) continue;
+    ++students;
+    std::set<Id> own;
+    for (Id t = 0; t < cohort.schema().period_count(); ++t) {
+      for (const Id bit : cohort.enrollments().row(s * cohort.schema().period_count() + t))
+        own.insert(cohort.schema().course_of(bit));
+    }
+    for (const Id course : own)
+      ++takers[static_cast<std::size_t>(course)];
+  }
+  settings.min_cell.require(students);
+  std::vector<Id> core;
+  for (Id c = 0; c < cohort.schema().course_count(); ++c) {
+    if (static_cast<double>(takers[static_cast<std::size_t>(c)]) >= settings.core_share * static_cast<double>(students))
+      core.push_back(c);
+  }
+  if (core.empty())
+    throw InputError(concat("no course is taken by ", fixed(100 * settings.core_share, 0), " % of the students with ",
+                            settings.core, ": lower ", setting_name("core-share")));
+  std::ranges::stable_sort(core, std::ranges::greater(), [&](Id c) { return takers[static_cast<std::size_t>(c)]; });
+  core.resize(std::min(core.size(), most));
+  std::vector<std::string> names;
+  for (const Id c : core)
+    names.push_back(cohort.schema().course(c).name);
+  return names;
+}
+
+/// Of one student: the one chosen, or, where the cohort is there for its core alone, nobody in particular.
+EvidenceBatch known_of_one(const QueryInput& input, const PlanSettings& settings) {
+  if (settings.core.empty() || !settings.known.student.empty()) return what_is_known(input, settings.known);
+  return what_is_known({input.stored, nullptr, input.given, input.settings, false, true, input.seed, input.compute},
+                       settings.known);
 }
 
 std::unique_ptr<Answer> answer_plan(const QueryInput& input) {
   const auto settings = input.read<PlanSettings>();
   const Model& model = input.model();
   const Schema& schema = model.schema();
-  if (settings.goal.empty()) throw OptionError(concat("plan: say what to reach with ", setting_name("goal")));
-  const EvidenceBatch known = what_is_known(input, settings.known);
+  std::vector<std::string> goals = settings.goal;
+  if (!settings.core.empty()) {
+    const std::vector<std::string> core = core_of(input, settings);
+    goals.insert(goals.end(), core.begin(), core.end());
+  }
+  if (goals.empty())
+    throw OptionError(concat("plan: say what to reach with ", setting_name("goal"), " or ", setting_name("core")));
+  const EvidenceBatch known = known_of_one(input, settings);
   if (known.student_count() != 1)
     throw OptionError(concat("plan is for one student: choose with ", setting_name("student")));
   require_possible(model, known, input.compute);
   PlanTask task{known, {}, 0, settings.method};
   std::vector<std::string> open;
-  for (const std::string& words : settings.goal) {
+  for (const std::string& words : goals) {
     if (add_goal(schema, known, words, task.goal)) open.push_back(words);
   }
-  if (open.empty()) throw InputError(concat(join(settings.goal, " and "), ": the goal is reached already"));
+  if (open.empty()) throw InputError(concat(join(goals, " and "), ": the goal is reached already"));
   if (settings.period.empty()) {
     while (task.period < schema.period_count() && !is_open(known, task.period))
       ++task.period;
@@ -183,7 +253,8 @@ Query plan_query() {
   return {"plan",
           "which courses next, on the way to a goal",
           {"desirepath plan answers.desirepath --took \"CS 101@1\" --known-periods 1 --goal \"CS 301\"",
-           "desirepath plan answers.desirepath all.cohort --student S00000042 --known-periods 1 --goal \"CS 301@3\""},
+           "desirepath plan answers.desirepath all.cohort --student S00000042 --known-periods 1 --goal \"CS 301@3\"",
+           "desirepath plan answers.desirepath all.cohort --took \"CS 101@1\" --core \"major=Computer Science\""},
           CohortUse::optional,
           "where the student is: a cohort file or a raw table",
           declaration_of<PlanSettings>(),
