@@ -1,4 +1,6 @@
 // Every query of the catalog as a command.
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 
 #include "program.h"
@@ -14,10 +16,22 @@ namespace desirepath::app {
 
 namespace {
 
+/// Names of states from a table period,state,name, as --name gives them one by one; those win.
+void add_names(const std::string& file, SettingValues& settings) {
+  const SmallTable table = read_small_table(file);
+  const std::size_t period = table.require("period"), state = table.require("state"), name = table.require("name");
+  std::map<std::string, std::string> names;
+  if (const auto given = settings.find("name"); given != settings.end())
+    names = std::get<std::map<std::string, std::string>>(given->second);
+  for (const std::vector<std::string>& row : table.rows)
+    names.emplace(concat(row[period], ":", row[state]), row[name]);
+  settings["name"] = std::move(names);
+}
+
 void add_query(Program& program, const Query& query) {
   Verb& verb = program.add({query.name, query.what, query.examples, /*prints_table=*/true});
   struct Options {
-    std::string model, cohort, given;
+    std::string model, cohort, given, names;
     bool ignore_unseen = false;
     SettingValues settings;
   };
@@ -35,7 +49,12 @@ void add_query(Program& program, const Query& query) {
                      "in that period)")
         ->type_name("FILE");
   }
-  add_settings(*verb.app, list_settings(query.settings), options->settings);
+  const std::vector<Setting> settings = list_settings(query.settings);
+  add_settings(*verb.app, settings, options->settings);
+  if (std::ranges::find(settings, "name", &Setting::name) != settings.end()) {
+    verb.app->add_option("--names", options->names, "table period,state,name of what states are called")
+        ->type_name("FILE");
+  }
   if (query.cohort != CohortUse::none) {
     verb.app->add_flag("--ignore-unseen", options->ignore_unseen, "leave out courses the model does not know");
     table = add_raw_table_options(*verb.app);
@@ -51,12 +70,13 @@ void add_query(Program& program, const Query& query) {
       cohort = open_aligned_cohort(options->cohort, stored.model->schema(), unseen, "the model does not know", *table,
                                    console);
     }
+    if (!options->names.empty()) add_names(options->names, options->settings);
     std::optional<EvidenceBatch> given;
     if (!options->given.empty()) {
       if (cohort) throw OptionError("--given and a COHORT both say what is known: give one of them");
       given = evidence_from_table(stored.model->schema(), read_small_table(options->given));
     }
-    const Compute compute(console.thread_count(), console.interrupt_flag());
+    const Compute compute = console.compute(query.name);
     const auto answer = query.ask({stored, cohort ? &*cohort : nullptr, given ? &*given : nullptr, options->settings,
                                    console.csv && cohort, !console.csv && !console.json, console.seed, compute,
                                    console.progress_sink()});

@@ -165,6 +165,64 @@ class Ask(ProgramTest):
                                       (("s.desirepath", "--via", "C99@1"), 3, "C99")):
             self.assertIn(says, self.run_program("pathways", *arguments, code=code).err)
 
+    def test_who_is_in_a_state(self):
+        self.write_students("who.csv", students=400, kinds=3, unknown=0)
+        lines = self.path("who.csv").read_text().splitlines()
+        home = lambda number: ("far", "near", "near", "rare")[0 if number % 3 else 1 if number % 100 else 3]
+        self.write("who.csv", "\n".join([lines[0] + ",home"] + [f"{line},{home(int(line[1:5]))}" for line in lines[1:]]) + "\n")
+        self.fit("--model", "cmm", "--emission", "bernoulli", "--states", 3, cohort="who.csv", out="w.desirepath")
+        ask = ("states", "w.desirepath", "who.csv", "--by", "home")
+        rows = self.run_program(*ask, "--csv").rows
+        self.assertEqual({row["group"] for row in rows}, {"far", "near"})  # four are not told of
+        likely = {}
+        for row in self.run_program("states", "w.desirepath", "who.csv", "--csv").rows:
+            key = row["student"], row["period"]
+            likely[key] = max(likely.get(key, ("", 0)), (row["state"], float(row["probability"])), key=lambda pair: pair[1])
+        shown = [row for row in rows if row["students"]]
+        self.assertGreater(len(shown), 10)
+        for row in shown:
+            self.assertGreaterEqual(int(row["students"]), 10)
+            self.assertLess(float(row["low"]), float(row["share"]))
+            self.assertLess(float(row["share"]), float(row["high"]))
+            counted = sum(home(int(student[1:5])) == row["group"] and state == row["state"]
+                          for (student, period), (state, _) in likely.items() if period == row["period"])
+            # The most likely path and the most likely state of a period are nearly the same.
+            self.assertAlmostEqual(counted, int(row["students"]), delta=8)
+        self.assertIn("withheld: cells of fewer than 10", self.run_program(*ask).err)
+        for arguments, code, says in ((("w.desirepath", "--by", "home"), 2, "needs a COHORT"), (("w.desirepath", "who.csv", "--by", "hom"), 2, "home"),
+                                      (("w.desirepath", "--refits", 3), 2, "needs a COHORT")):
+            self.assertIn(says, self.run_program("states", *arguments, code=code).err)
+        self.write("names.csv", "period,state,name\n1,0,Beginners\nall,1,Engineers\n")
+        named = ("--names", "names.csv")
+        found = {(row["period"], row["state"]): row["name"] for row in self.run_program("states", "w.desirepath", *named, "--csv").rows}
+        self.assertEqual((found["1", "0"], found["2", "1"], found["3", "1"]), ("Beginners", "Engineers", "Engineers"))
+        self.assertNotEqual(found["2", "0"], "Beginners")
+        for verb in (("states", "w.desirepath", *named), ("states", "w.desirepath", "who.csv", "--by", "home", *named),
+                     ("states", "w.desirepath", "--grid", *named), ("pathways", "w.desirepath", *named)):
+            self.assertIn("Engineers", self.run_program(*verb).out)
+        self.assertIn("states are 0 to 2", self.run_program("states", "w.desirepath", "--name", "1:7=x", code=2).err)
+        stable = self.run_program("states", "w.desirepath", "who.csv", "--refits", 3, "--json").json
+        self.assertEqual(stable["refits"], 3)
+        for entry in stable["states"]:
+            self.assertTrue(0 < entry["overlap"] <= 1 and entry["found"] in (0, 1 / 3, 2 / 3, 1), entry)
+
+    def test_the_grid(self):
+        self.write_students("grid.csv", students=300, kinds=2, unknown=0)
+        self.fit("--model", "cmm", "--emission", "bernoulli", "--states", 2, cohort="grid.csv", out="g.desirepath")
+        rows = self.run_program("states", "g.desirepath", "--grid", "--csv").rows
+        self.assertEqual(len(rows), 10)
+        for row in rows:
+            self.assertGreaterEqual(float(row["confidence"]), 0.5)
+            self.assertGreaterEqual(int(row["takers"]), 10)
+
+    def test_tied_states_are_told_once(self):
+        self.write_students("tied.csv", students=300, kinds=2, unknown=0)
+        self.fit("--model", "hmm", "--states", 2, cohort="tied.csv", out="h.desirepath")
+        text = self.run_program("states", "h.desirepath").out
+        self.assertEqual(text.count("marked by"), 2)
+        self.assertEqual(text.count("  period 3: "), 2)
+        self.assertEqual(len(self.run_program("states", "h.desirepath", "--csv").rows), 6)
+
     def test_company(self):
         done = self.run_program("company", "m.desirepath", "t.csv", "--json").json
         self.assertTrue(all(row["students"] >= 10 and row["at_least"] > 1 for row in done["courses"]))
@@ -185,13 +243,29 @@ class Ask(ProgramTest):
         for arguments, code, says in (
                 (("--took", "C01@1", "--goal", "C01"), 3, "reached already"),
                 (("--not", "C01@2", "--goal", "C01@2"), 3, "known not to be taken"),
-                (("--goal", "C01", "--goal", "C02"), 2, "one course without a period"),
+                (tuple(f"--goal=C{c:02d}" for c in range(10)) + tuple(f"--goal=C{c:02d}" for c in range(4)), 2, "too many together"),
+                (("--core", "weight=2"), 2, "needs a COHORT"),
                 ((), 2, "say what to reach"),
                 (("--goal", "C99"), 3, "C99"),
                 (("--goal", "C01@9"), 3, "9"),
                 (("--known-periods", "1,2,3", "--goal", "C01@3", "--took", "C01@1"), 3, "known not to be taken")):
             self.assertIn(says, self.run_program("plan", "m.desirepath", *arguments, code=code).err)
         self.assertIn("one student", self.run_program("plan", "m.desirepath", "t.csv", "--goal", "C01@3", code=2).err)
+
+    def test_a_plan_of_a_core(self):
+        lines = self.path("t.csv").read_text().splitlines()
+        self.write("core.csv", "\n".join([lines[0] + ",major"] + [f"{line},{'Art' if int(line[1:5]) % 2 else 'Law'}" for line in lines[1:]]) + "\n")
+        ask = ("plan", "m.desirepath", "core.csv", "--took", "C01@1")
+        done = self.run_program(*ask, "--core", "major=Art", "--core-share", 0.5, "--json").json
+        self.assertGreaterEqual(len(done["goal"]), 1)
+        self.assertTrue(0 < done["probability"] <= 1)
+        two = [self.run_program("plan", "m.desirepath", "--took", "C01@1", "--goal", "C03", "--goal", "C05", *more, "--json").json["probability"]
+               for more in ((), ("--goal", "C07@2"))]
+        one = self.run_program("plan", "m.desirepath", "--took", "C01@1", "--goal", "C03", "--json").json["probability"]
+        self.assertTrue(two[1] < two[0] < one)
+        for arguments, code, says in ((("--core", "major=Arts"), 2, "no student has major=Arts"), (("--core", "majr=Art"), 2, "major"),
+                                      (("--core", "major"), 2, "COLUMN=VALUE"), (("--core", "major=Art", "--min-cell", 100000), 5, "fewer than")):
+            self.assertIn(says, self.run_program(*ask, *arguments, code=code).err)
 
     def test_refits_widen_the_intervals(self):
         ask = ("infer", "m.desirepath", "t.csv", "--known-periods", "1", "--period", "2")

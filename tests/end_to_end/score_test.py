@@ -134,15 +134,20 @@ class States(ProgramTest):
             probabilities = [course["probability"] for course in entry["likely"]]
             self.assertEqual(len(probabilities), 4)
             self.assertEqual(probabilities, sorted(probabilities, reverse=True))
-            lifts = [course["lift"] for course in entry["marking"]]
-            self.assertEqual(lifts, sorted(lifts, reverse=True))
+            said = []
+            for course in entry["marking"]:
+                p, average = course["probability"], course["probability"] / course["lift"]
+                said.append(p * math.log(p / average) + (1 - p) * math.log((1 - p) / (1 - average)))
+                self.assertTrue(close(said[-1], course["information"], 1e-6))
+                self.assertEqual(course["takers"], round(p * entry["students"]))
+            self.assertEqual(said, sorted(said, reverse=True))
             self.assertEqual(entry["students"], round(entry["students"]))
             self.assertGreaterEqual(entry["students"], 10)
         for matrix in done["transitions"]:  # what fewer than ten students take is null, and never alone in its row
             self.assertTrue(all(row.count(None) != 1 for row in matrix))
             self.assertTrue(all(None in row or close(sum(row), 1) for row in matrix))
         self.assertIn("period 1, state 0", self.run_program("states", "m.desirepath").out)
-        self.assertEqual(self.run_program("states", "m.desirepath", "--csv").header, "period,state,students,share,most taken,marked by")
+        self.assertEqual(self.run_program("states", "m.desirepath", "--csv").header, "period,state,students,share,most taken,marked by,name")
 
     def write_a_loner(self, others=90):
         """Two kinds of students, and one who took eight courses nobody else did."""
@@ -180,7 +185,11 @@ class States(ProgramTest):
             self.assertEqual(self.run_program("states", "m.desirepath", "--json").json["withheld_states"], 0)
         done = self.run_program("fit", "t.csv", "--model", "nb", "--states", 12, "--min-takers", 1, "--publish", "--out", "n.desirepath")
         self.assertRegex(done.err, r"published: 8 courses under 10 takers dropped, 12 states merged into \d, parameters rounded; that costs")
-        self.assertIn("publish", self.run_program("fit", "t.csv", "--model", "hct", "--publish", "--out", "h", code=2).err)
+        trees = self.fit("--model", "hct", "--trees", 2, "--min-takers", 1, "--publish").json["published"]
+        self.assertEqual(trees["courses_dropped"], 8)
+        self.assertGreater(trees["values_pooled"], 0)
+        self.assertLess(trees["log_likelihood"], trees["log_likelihood_before"])
+        self.assertNotIn(b"ODD", self.read("m.desirepath"))
 
     def test_the_largest_state_comes_first(self):
         self.write_students(kinds=3)

@@ -70,7 +70,7 @@ class Select(ProgramTest):
         self.run_program("select", "t.csv", "--model", "nb", "--held-out", 0, code=2)
         self.run_program("select", "t.csv", "--model", "nb", "--held-out", 1, code=2)
         # What belongs to one fit is not taken and then ignored.
-        for option in ((("--validation", "0.2"), ("--match", "m")):
+        for option in (("--validation", "0.2"), ("--match", "m")):
             self.assertIn("no option", self.run_program("select", "t.csv", "--model", "nb", *option, code=2).err)
 
     def test_threads_do_not_change_a_byte(self):

@@ -36,7 +36,7 @@ InferenceScore infer_period(const Model& model, const Cohort& training, const Co
   const RowMatrix found =
       model.marginals(EvidenceBatch::of(asked_of).without_periods(hidden), asked, compute, conditioning).value;
 
-  const Vector share = enrollment_shares(training).bit.segment(task.period * courses, courses);
+  const Vector share = enrollment_shares(training).bit.segment(Index{task.period} * courses, courses);
   std::vector<Id> common(static_cast<std::size_t>(courses));
   std::iota(common.begin(), common.end(), 0);
   std::ranges::stable_sort(common, std::ranges::greater(), [&](Id course) { return share[course]; });

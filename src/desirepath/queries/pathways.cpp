@@ -43,14 +43,17 @@ StateFlows flows_of(const PathCounts& counts, const Model& model, std::int64_t m
   }
   const std::vector<StateProfile> profiles = profile_states(model, 3);
   StateFlows flows;
-  std::vector<std::size_t> node_of(static_cast<std::size_t>(steps * per_step));
+  const auto place = [&](Id step, Id state) {
+    return static_cast<std::size_t>(step) * static_cast<std::size_t>(per_step) + static_cast<std::size_t>(state);
+  };
+  std::vector<std::size_t> node_of(place(steps, 0));
   for (Id step = 0; step < steps; ++step) {
     const std::vector<double> here(students.row(step).begin(), students.row(step).end());
     const std::vector<std::uint8_t> hidden = small_and_company(here, bound);
     PathNode other{step, {}, "other", 0};
     std::vector<Id> others;
     for (Id k = 0; k < per_step; ++k) {
-      const auto at = static_cast<std::size_t>(step * per_step + k);
+      const std::size_t at = place(step, k);
       if (hidden[static_cast<std::size_t>(k)] != 0 || here[static_cast<std::size_t>(k)] <= 0) {
         other.states.push_back(k);
         other.students += here[static_cast<std::size_t>(k)];
@@ -65,10 +68,10 @@ StateFlows flows_of(const PathCounts& counts, const Model& model, std::int64_t m
                              here[static_cast<std::size_t>(k)]});
     }
     for (const Id k : others)
-      node_of[static_cast<std::size_t>(step * per_step + k)] = flows.nodes.size();
+      node_of[place(step, k)] = flows.nodes.size();
     if (other.students > 0) flows.nodes.push_back(std::move(other));
   }
-  const auto node = [&](Id step, Id state) { return node_of[static_cast<std::size_t>(step * per_step + state)]; };
+  const auto node = [&](Id step, Id state) { return node_of[place(step, state)]; };
   std::map<std::pair<std::size_t, std::size_t>, double> between;
   std::map<std::vector<std::size_t>, double> along;
   for (const auto& [path, count] : counts) {

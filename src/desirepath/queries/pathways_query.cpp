@@ -10,6 +10,7 @@
 #include "desirepath/queries/min_cell.h"
 #include "desirepath/queries/pathways.h"
 #include "desirepath/queries/shown_states.h"
+#include "desirepath/queries/state_names.h"
 
 namespace desirepath::inline queries {
 
@@ -26,7 +27,7 @@ std::span<const std::string_view> value_names(FlowWidth) {
 struct PathwaySettings {
   std::string by;
   std::vector<std::string> via;
-  std::map<std::string, std::string> names;
+  StateNameSettings names;
   FlowWidth width = FlowWidth::flow;
   MinCell min_cell;
 
@@ -38,8 +39,7 @@ struct PathwaySettings {
               .taking("COURSE@PERIOD")
               .undivided(),
           via);
-    visit(Setting("name", "what a state is called, PERIOD:STATE=NAME; may be given again").taking("PERIOD:STATE=NAME"),
-          names);
+    names.declare(visit);
     visit(Setting("width",
                   "what a link is as wide as, for figures: flow, its students, or probability, for who is in "
                   "the state it comes from"),
@@ -154,20 +154,6 @@ class PathwaysAnswer : public Answer {
     return rows;
   }
 };
-
-std::map<std::pair<Id, Id>, std::string> given_names(const Model& model,
-                                                     const std::map<std::string, std::string>& given) {
-  std::map<std::pair<Id, Id>, std::string> names;
-  for (const auto& [key, name] : given) {
-    const std::size_t colon = key.rfind(':');
-    const auto state =
-        colon == std::string::npos ? std::nullopt : number_in<Id>(std::string_view(key).substr(colon + 1));
-    if (!state || *state < 0 || *state >= model.hidden_states()->state_count())
-      throw OptionError(concat(setting_name("name"), " ", key, ": PERIOD:STATE=NAME, such as 1:0=Engineers"));
-    names[{model.schema().require_period(key.substr(0, colon)), *state}] = name;
-  }
-  return names;
-}
 
 /// The nodes of the most likely path of a student of whom these courses alone are known.
 std::vector<std::size_t> path_via(const QueryInput& input, const std::vector<std::string>& courses,

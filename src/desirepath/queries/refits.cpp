@@ -26,14 +26,17 @@ void limit(FitOptions& options, const std::string& name, std::int64_t most) {
 
 std::vector<std::unique_ptr<Model>> refit_models(const StoredModel& stored, const Cohort& students, Id count,
                                                  const RandomStream& stream, const Compute& compute,
-                                                 const ProgressSink& progress) {
+                                                 const ProgressSink& progress, RefitStart start) {
   if (count == 1) throw OptionError(concat(setting_name("refits"), " 1: a spread needs two or more"));
   const auto recorded = nlohmann::ordered_json::parse(stored.training, nullptr, false);
   if (!recorded.is_object() || !recorded.contains("options"))
     throw ArchiveError("the model file does not say how the model was trained");
   FitOptions options = FitOptions::from_record(recorded["options"]);
-  limit(options, "restarts", 1);
-  limit(options, "iterations", most_iterations);
+  if (start == RefitStart::model) {
+    limit(options, "restarts", 1);
+    limit(options, "iterations", most_iterations);
+  }
+  const std::uint64_t seed = options.seed;
   std::vector<std::unique_ptr<Model>> models;
   for (Id b = 0; b < count; ++b) {
     RandomStream draw = stream.child(static_cast<std::uint64_t>(b));
@@ -42,7 +45,10 @@ std::vector<std::unique_ptr<Model>> refit_models(const StoredModel& stored, cons
       student = static_cast<std::int64_t>(draw.below(chosen.size()));
     const Cohort drawn = students.select(chosen);
     TrainingContext context{compute};
-    context.warm = stored.model.get();
+    if (start == RefitStart::model)
+      context.warm = stored.model.get();
+    else
+      options.seed = RandomStream(seed).child("refit").child(static_cast<std::uint64_t>(b)).bits() >> 1;
     if (progress) {
       context.progress = [&](const ProgressEvent& event) {
         progress({concat("refit ", b + 1, "/", count), event.fraction});

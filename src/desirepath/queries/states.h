@@ -13,6 +13,7 @@ struct StateCourse {
   Id period = 0;
   double probability = 0;  // p(taken | state)
   double lift = 0;         // against the share of all students in that period
+  double information = 0;  // nats that the state says of it, where taken more than usual: rare courses say little
 };
 
 struct StateProfile {
@@ -21,8 +22,11 @@ struct StateProfile {
   bool left = false;                 // the state of having left
   double share = 0;                  // of students
   std::vector<StateCourse> likely;   // highest probability first
-  std::vector<StateCourse> marking;  // highest lift first, of those with probability enough to matter
+  std::vector<StateCourse> marking;  // highest information first, of those with probability enough to matter
 };
+
+/// The period of a step, or "all" where states are kept through all periods.
+std::string period_of(const HiddenStates& states, const Schema& schema, Id step);
 
 /// What pages call a state: the courses that mark it most ("Algebra I, Mechanics"), "left", or "state 3" where none
 /// does.

@@ -1,0 +1,150 @@
+#include "desirepath/queries/state_grid.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/text.h"
+#include "desirepath/queries/known.h"
+#include "desirepath/queries/shown_states.h"
+
+namespace desirepath::inline queries {
+
+std::vector<GridCourse> state_grid(const Model& model, Id step, const std::vector<std::uint8_t>& among,
+                                   const Compute& compute) {
+  const HiddenStates& states = require_states(model, "states");
+  const Schema& schema = model.schema();
+  const Id periods = schema.period_count(), courses = schema.course_count(), count = states.state_count();
+  const Vector share = usual_shares(model, compute);
+  // One student a bit, of whom that enrollment alone is known.
+  std::vector<Id> bits;
+  EvidenceBuilder rows(periods, courses);
+  for (Id bit = 0; bit < schema.bit_count(); ++bit) {
+    if (!(share[bit] > 0)) continue;
+    bits.push_back(bit);
+    rows.begin_student(std::to_string(bit));
+    for (Id t = 0; t < periods; ++t) {
+      PeriodEvidence period;
+      if (t == schema.period_of(bit)) period.set(bit, true);
+      rows.add(period);
+    }
+  }
+  const RowMatrix posterior = states.posterior(std::move(rows).build(), compute);
+  RowMatrix sum = RowMatrix::Zero(courses, count);
+  Vector takings = Vector::Zero(courses);
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    const Id course = schema.course_of(bits[i]);
+    sum.row(course) += share[bits[i]] * posterior.row(static_cast<Index>(i)).segment(Index{step} * count, count);
+    takings[course] += share[bits[i]];
+  }
+  const Vector state_share = states.share(step);
+  std::vector<GridCourse> grid;
+  for (Id c = 0; c < courses; ++c) {
+    if (!(takings[c] > 0)) continue;
+    // As often as the students of a state take it, however many they are.
+    GridCourse entry{c, 0, 0, takings[c], Vector::Zero(count)};
+    for (Id k = 0; k < count; ++k)
+      entry.probability[k] =
+          among[static_cast<std::size_t>(k)] != 0 && state_share[k] > 0 ? sum(c, k) / state_share[k] : 0;
+    if (!(entry.probability.sum() > 0)) continue;
+    entry.probability /= entry.probability.sum();
+    Index best = 0;
+    entry.confidence = entry.probability.maxCoeff(&best);
+    entry.state = static_cast<Id>(best);
+    grid.push_back(std::move(entry));
+  }
+  return grid;
+}
+
+namespace {
+
+/// Courses by concentration, each with the state of its takers.
+class GridAnswer : public Answer {
+ public:
+  GridAnswer(const QueryInput& input, const std::string& period, const StateNameSettings& given,
+             const MinCell& min_cell)
+      : schema_(input.model().schema()), min_cell_(min_cell.count) {
+    const HiddenStates& states = *input.model().hidden_states();
+    const Id step =
+        period.empty() || states.step_count() == 1 ? states.step_count() - 1 : schema_.require_period(period);
+    period_ = period_of(states, schema_, step);
+    const StateNames names = given_names(input.model(), given);
+    for (const StateProfile& profile : profile_states(input.model(), 3)) {
+      if (profile.step == step) names_.push_back(name_of_state(profile, schema_, names));
+    }
+    const RowMatrix students = state_students(input.stored);
+    students_ = students.row(step).sum();
+    std::vector<std::uint8_t> large;
+    for (const double count : students.row(step))
+      large.push_back(count >= static_cast<double>(min_cell_) ? 1 : 0);
+    grid_ = state_grid(input.model(), step, large, input.compute);
+    const auto all = grid_.size();
+    std::erase_if(grid_,
+                  [&](const GridCourse& entry) { return entry.takings * students_ < static_cast<double>(min_cell_); });
+    withheld_ = static_cast<std::int64_t>(all - grid_.size());
+    std::ranges::stable_sort(grid_, {}, [&](const GridCourse& entry) {
+      const Course& course = schema_.course(entry.course);
+      return std::tuple(course.subject, course.concentration.empty(), course.concentration);
+    });
+  }
+
+  nlohmann::ordered_json to_json() const override {
+    return {{"period", period_}, {"min_cell", min_cell_}, {"grid", table().to_json()}};
+  }
+  Table table() const override {
+    Table rows(
+        {{"subject"}, {"concentration"}, {"course"}, {"label"}, {"state"}, {"name"}, {"confidence", 3}, {"takers"}});
+    for (const GridCourse& entry : grid_) {
+      const Course& course = schema_.course(entry.course);
+      rows.add_row({course.subject, course.concentration, course.name, course.label, std::int64_t{entry.state},
+                    names_[static_cast<std::size_t>(entry.state)], entry.confidence,
+                    std::int64_t{std::llround(entry.takings * students_)}});
+    }
+    return rows;
+  }
+  void print(std::ostream& out) const override {
+    Table rows({{"concentration"}, {"course"}, {"state"}, {"confidence", 2}, {"takers"}});
+    for (const GridCourse& entry : grid_) {
+      const Course& course = schema_.course(entry.course);
+      rows.add_row({course.concentration.empty() ? course.subject : course.concentration, full_name(course),
+                    std::int64_t{entry.state}, entry.confidence,
+                    std::int64_t{std::llround(entry.takings * students_)}});
+    }
+    rows.print_text(out);
+    out << '\n';
+    for (std::size_t k = 0; k < names_.size(); ++k) {
+      const bool is_used =
+          std::ranges::any_of(grid_, [&](const GridCourse& e) { return e.state == static_cast<Id>(k); });
+      if (is_used) out << "state " << k << ": " << names_[k] << '\n';
+    }
+  }
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> lines = {concat(
+        "the state of period ", period_,
+        " whose students take the course most, and how sure a taker is one of them, were all states as large; takers: "
+        "expected enrollments")};
+    if (withheld_ > 0)
+      lines.push_back(
+          concat(counted(withheld_, "course", "courses"), " resting on fewer than ", min_cell_, " students left out"));
+    return lines;
+  }
+
+ private:
+  const Schema& schema_;
+  std::int64_t min_cell_, withheld_ = 0;
+  std::string period_;
+  std::vector<std::string> names_;
+  double students_ = 0;
+  std::vector<GridCourse> grid_;
+};
+
+}  // namespace
+
+std::unique_ptr<Answer> answer_grid(const QueryInput& input, const std::string& period, const StateNameSettings& names,
+                                    const MinCell& min_cell) {
+  return std::make_unique<GridAnswer>(input, period, names, min_cell);
+}
+
+}  // namespace desirepath::inline queries

@@ -1,0 +1,30 @@
+// Which state the takers of each course are in: the paper's grid of courses, coloured by state, as strong as the model
+// is sure.
+#pragma once
+
+#include <vector>
+
+#include "desirepath/queries/min_cell.h"
+#include "desirepath/queries/state_names.h"
+
+namespace desirepath::inline queries {
+
+struct GridCourse {
+  Id course = 0;
+  Id state = 0;           // whose students take the course most
+  double confidence = 0;  // that a taker, of whom nothing else is known, is in it, were all states as large
+  double takings = 0;     // expected enrollments in the course, a student
+  Vector probability;     // the same of every state
+};
+
+/// One a course, states of one step; a course that is taken in several periods weighs each by how often. The largest
+/// state would be the most likely one of nearly every course, so that sizes do not count. Courses that the model
+/// expects of nobody are left out. `among`: which states may be told, one flag a state.
+std::vector<GridCourse> state_grid(const Model& model, Id step, const std::vector<std::uint8_t>& among,
+                                   const Compute& compute);
+
+/// With the states of a period (empty: the last). Courses resting on few students are left out.
+std::unique_ptr<Answer> answer_grid(const QueryInput& input, const std::string& period, const StateNameSettings& names,
+                                    const MinCell& min_cell);
+
+}  // namespace desirepath::inline queries
