@@ -235,9 +235,9 @@ HiddenTreeParameters start_hidden_tree(const StepRows& rows, const TimingRows& t
 
   // Timings by the shares of each label, two students at the pooled ones added.
   const RowMatrix by_kind = sum_by_kind(timings, labels);
-  parameters.timing.resize(courses * states, periods + 1);
+  parameters.timing.resize(Index{courses} * states, periods + 1);
   for (Id c = 0; c < courses; ++c)
-    parameters.timing.middleRows(c * states, states) = 2 * parameters.centres.timing.row(c).replicate(states, 1);
+    parameters.timing.middleRows(Index{c} * states, states) = 2 * parameters.centres.timing.row(c).replicate(states, 1);
   std::vector<double> shares(static_cast<std::size_t>(periods) + 1);
   for (std::size_t k = 0; k < timings.kinds().size(); ++k) {
     const CourseTiming& kind = timings.kinds()[k];
@@ -245,13 +245,13 @@ HiddenTreeParameters start_hidden_tree(const StepRows& rows, const TimingRows& t
     Eigen::Map<Eigen::RowVectorXd> first(shares.data(), periods + 1);
     first.array() *= parameters.centres.timing.row(kind.course).array();
     first /= first.sum();
-    parameters.timing.middleRows(kind.course * states, states) +=
+    parameters.timing.middleRows(Index{kind.course} * states, states) +=
         by_kind.row(static_cast<Index>(k)).transpose() * first;
   }
   for (Index r = 0; r < parameters.timing.rows(); ++r)
     parameters.timing.row(r) /= parameters.timing.row(r).sum();
 
-  parameters.transition.resize(courses * states, states);
+  parameters.transition.resize(Index{courses} * states, states);
   RandomStream draws = stream.child("links");
   for (Index r = 0; r < parameters.transition.rows(); ++r) {
     auto row = parameters.transition.row(r);

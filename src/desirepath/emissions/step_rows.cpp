@@ -116,10 +116,10 @@ class StepRowsCollector {
     UnknownBits unknown;
     const Id courses = evidence_.course_count();
     const Id offset = step.first * courses;
-    unknown.mask.assign(static_cast<std::size_t>((step.last - step.first) * courses), 0);
+    unknown.mask.assign(static_cast<std::size_t>(step.last - step.first) * static_cast<std::size_t>(courses), 0);
     for (Id t = step.first; t < step.last; ++t) {
       const bool closed = evidence_.presence(student, t) == Presence::present;
-      const auto begin = unknown.mask.begin() + (t - step.first) * courses;
+      const auto begin = unknown.mask.begin() + std::ptrdiff_t{t - step.first} * courses;
       if (!closed) std::fill(begin, begin + courses, std::uint8_t{1});
       for (const Id bit : evidence_.taken(student, t))
         unknown.mask[static_cast<std::size_t>(bit - offset)] = 0;

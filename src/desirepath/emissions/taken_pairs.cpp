@@ -38,7 +38,7 @@ template <int Width>
 struct SumPairs {
   static void run(const StepRows& rows, Range range, Id bit, const double* weights, double* slab) {
     for (const ColumnEntry& entry : rows.column(bit, range.first, range.last)) {
-      const Lanes<Width> weight = Eigen::Map<const Lanes<Width>>(weights + entry.row * Width);
+      const Lanes<Width> weight = Eigen::Map<const Lanes<Width>>(weights + std::ptrdiff_t{entry.row} * Width);
       for (const Id other : rows.taken(entry.row).subspan(static_cast<std::size_t>(entry.place)))
         Eigen::Map<Lanes<Width>>(slab + static_cast<Index>(other - bit) * Width) += weight;
     }

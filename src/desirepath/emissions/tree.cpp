@@ -171,7 +171,7 @@ void TreeEmission::save(ArchiveWriter& archive, const std::string& prefix) const
 
 std::int64_t TreeEmission::byte_count() const {
   const auto trees = static_cast<std::int64_t>(groups_.size());
-  return std::int64_t{bit_count()} * (2 * 8 * state_count() + 4 * trees);
+  return std::int64_t{bit_count()} * (std::int64_t{16} * state_count() + 4 * trees);
 }
 
 EmissionFamily tree_family() {

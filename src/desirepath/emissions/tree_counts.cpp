@@ -8,8 +8,8 @@ EdgeCounts count_known_edges(const DependencyTree& tree, const StepRows& rows, c
                              Id first_state, Index states, const Compute& compute) {
   const Id bits = rows.bit_count();
   EdgeCounts counts{RowMatrix::Zero(bits, states), RowMatrix::Zero(bits, states)};
-  if (fits_a_block(2 * bits * states)) {
-    const Index half = bits * states;
+  if (fits_a_block(Index{2} * bits * states)) {
+    const Index half = Index{bits} * states;
     const Vector sums = compute.sum_over(rows.row_count(), 2 * half, [&](Range range, Vector& sum) {
       Eigen::Map<RowMatrix> taken(sum.data(), bits, states), together(sum.data() + half, bits, states);
       std::vector<char> takes(static_cast<std::size_t>(bits), 0);

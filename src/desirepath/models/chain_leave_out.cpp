@@ -47,7 +47,7 @@ Vector ChainProblem::left_out_scores() const {
       const ChainParameters without = prior_from(sums);
 
       // Departures and "left" enter as they do with the student: only the rows are scored anew.
-      const RowMatrix known = posterior.states();
+      const RowMatrix& known = posterior.states();
       student_frame(without, evidence_, s, emissions);
       for (std::size_t p = 0; p < left_out.size(); ++p) {
         rows.clear();

@@ -163,7 +163,7 @@ RowMatrix HiddenChain::course_probabilities(Id period) const {
     const Id courses = schema().course_count();
     const RowMatrix all = parameters_.emissions[pool]->bit_probabilities();
     if (!all.allFinite()) throw NumericalError("the model's numbers are so large that a probability is lost");
-    return all.middleRows((period - periods.first) * courses, courses);
+    return all.middleRows(Index{period - periods.first} * courses, courses);
   }
   throw InputError("no such period");
 }

@@ -203,7 +203,7 @@ RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvi
     report.kept_round = best_round;
   else
     report.gain = 0;
-  problem.start_from_parameters(keeps ? std::move(best) : start);
+  problem.start_from_parameters(keeps ? best : start);
   return report;
 }
 

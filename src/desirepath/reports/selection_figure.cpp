@@ -46,7 +46,7 @@ Figure selection_figure(const Selection& selection) {
   for (std::size_t p = 0; p < panels.size(); ++p) {
     const Panel& panel = panels[p];
     const double x0 = left + static_cast<double>(p % 2) * (panel_width + gap_x),
-                 y0 = top + static_cast<double>(p / 2) * (panel_height + gap_y);
+                 y0 = top + (p < 2 ? 0.0 : 1.0) * (panel_height + gap_y);
     svg.text({x0, y0 - 10}, panel.title, {13, "start", "#222222", true});
     if (panel.values.empty()) continue;
     double low = std::ranges::min(panel.values), high = std::ranges::max(panel.values);
