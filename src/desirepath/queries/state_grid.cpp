@@ -60,6 +60,24 @@ std::vector<GridCourse> state_grid(const Model& model, Id step, const std::vecto
 
 namespace {
 
+/// What the state of a taker says of the course, in nats, over all enrollments: how well the grid tells courses apart.
+double information(const std::vector<GridCourse>& grid) {
+  double all = 0, sum = 0;
+  Vector usual;
+  for (const GridCourse& entry : grid) {
+    if (usual.size() == 0) usual = Vector::Zero(entry.probability.size());
+    usual += entry.takings * entry.probability;
+    all += entry.takings;
+  }
+  for (const GridCourse& entry : grid) {
+    for (Index k = 0; k < usual.size(); ++k) {
+      const double p = entry.probability[k];
+      if (p > 0) sum += entry.takings * p * std::log(p * all / usual[k]);
+    }
+  }
+  return all > 0 ? sum / all : 0;
+}
+
 /// Courses by concentration, each with the state of its takers.
 class GridAnswer : public Answer {
  public:
@@ -67,19 +85,34 @@ class GridAnswer : public Answer {
              const MinCell& min_cell)
       : schema_(input.model().schema()), min_cell_(min_cell.count) {
     const HiddenStates& states = *input.model().hidden_states();
-    const Id step =
-        period.empty() || states.step_count() == 1 ? states.step_count() - 1 : schema_.require_period(period);
+    const RowMatrix students = state_students(input.stored);
+    const auto grid_of = [&](Id step) {
+      std::vector<std::uint8_t> large;
+      for (const double count : students.row(step))
+        large.push_back(count >= static_cast<double>(min_cell_) ? 1 : 0);
+      return state_grid(input.model(), step, large, input.compute);
+    };
+    Id step = 0;
+    if (!period.empty() && states.step_count() > 1) {
+      step = schema_.require_period(period);
+      grid_ = grid_of(step);
+    } else {
+      double most = -1;
+      for (Id other = 0; other < states.step_count(); ++other) {
+        std::vector<GridCourse> grid = grid_of(other);
+        const double says = information(grid);
+        if (says <= most) continue;
+        most = says;
+        step = other;
+        grid_ = std::move(grid);
+      }
+    }
     period_ = period_of(states, schema_, step);
     const StateNames names = given_names(input.model(), given);
     for (const StateProfile& profile : profile_states(input.model(), 3)) {
       if (profile.step == step) names_.push_back(name_of_state(profile, schema_, names));
     }
-    const RowMatrix students = state_students(input.stored);
     students_ = students.row(step).sum();
-    std::vector<std::uint8_t> large;
-    for (const double count : students.row(step))
-      large.push_back(count >= static_cast<double>(min_cell_) ? 1 : 0);
-    grid_ = state_grid(input.model(), step, large, input.compute);
     const auto all = grid_.size();
     std::erase_if(grid_,
                   [&](const GridCourse& entry) { return entry.takings * students_ < static_cast<double>(min_cell_); });

@@ -23,7 +23,8 @@ struct GridCourse {
 std::vector<GridCourse> state_grid(const Model& model, Id step, const std::vector<std::uint8_t>& among,
                                    const Compute& compute);
 
-/// With the states of a period (empty: the last). Courses resting on few students are left out.
+/// With the states of a period (empty: the one whose states tell courses apart best). Courses resting on few students
+/// are left out.
 std::unique_ptr<Answer> answer_grid(const QueryInput& input, const std::string& period, const StateNameSettings& names,
                                     const MinCell& min_cell);
 

@@ -34,7 +34,9 @@ struct StatesSettings {
     visit(Setting("by", "student attribute of COHORT, or entry: who is in each state, by its groups").taking("COLUMN"),
           by);
     visit(Setting("grid", "courses by concentration, each with the state whose students take it most"), grid);
-    visit(Setting("grid-period", "the period whose states the grid has (the last)").taking("PERIOD"), grid_period);
+    visit(Setting("grid-period", "the period whose states the grid has (the one that tells courses apart best)")
+              .taking("PERIOD"),
+          grid_period);
     visit(
         Setting("refits",
                 "fit the model anew to this many draws of the students of COHORT, with replacement, and say how often "

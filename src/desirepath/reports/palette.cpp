@@ -30,7 +30,7 @@ double luminance(const std::string& colour) {
 std::string series_colour(int number) {
   const int count = static_cast<int>(colours.size());
   const int base = colours[static_cast<std::size_t>(number % count)];
-  const double lighter = std::min(0.75, 0.35 * (number / count));
+  const double lighter = std::min(0.75, 0.35 * std::floor(static_cast<double>(number) / count));
   int mixed = 0;
   for (int shift = 16; shift >= 0; shift -= 8) {
     const int channel = (base >> shift) & 255;
