@@ -45,7 +45,9 @@ class PairWeights {
 /// loop over the rest.
 class WeightLanes {
  public:
-  explicit WeightLanes(Index count) : count_(count), values_(Vector::Zero((count + lane - 1) / lane * lane)) {}
+  static constexpr int lane = 8;
+  static Index width_of(Index count) { return (count + lane - 1) / lane * lane; }
+  explicit WeightLanes(Index count) : count_(count), values_(Vector::Zero(width_of(count))) {}
   Index width() const { return values_.size(); }
   template <class Row>
   void set(const Row& row) {
@@ -60,74 +62,87 @@ class WeightLanes {
   }
 
  private:
-  static constexpr int lane = 8;
   Index count_;
   Vector values_;
 };
 
-/// Mutual information of pairs of bits in every state. Most pairs of courses are never taken together: then all but one
-/// of the logarithms depend on one of the two bits alone and are taken once.
+/// Mutual information of pairs of bits in every state, whole lanes of states at a time. What depends on one of the bits
+/// alone is taken once: its share and entropy, and, since most pairs of courses are never taken together, the term of
+/// "taken, the other not" of such a pair.
 class PairInformation {
  public:
   /// both_known: weight of the rows that know both of two groups of bits, groups by groups. takers: for each group,
   /// bits by states: weight of those who take a bit among the rows that know the group. a: added to each cell.
   PairInformation(const std::vector<Eigen::RowVectorXd>& both_known, const std::vector<RowMatrix>& takers,
                   const std::vector<Id>& group_of, Index first, Index count, double a)
-      : both_known_(both_known), takers_(takers), group_of_(group_of), first_(first), count_(count), a_(a) {
+      : group_of_(group_of), groups_(takers.size()), width_(WeightLanes::width_of(count)), a_(a) {
+    for (const Eigen::RowVectorXd& weight : both_known) {
+      Vector all = Vector::Zero(width_), inverse = Vector::Zero(width_);
+      for (Index k = 0; k < count; ++k) {
+        all[k] = weight[first + k] + 4 * a;
+        if (all[k] > 0) inverse[k] = 1 / all[k];
+      }
+      all_.push_back(std::move(all));
+      inverse_.push_back(std::move(inverse));
+    }
     for (std::size_t g = 0; g < takers.size(); ++g) {
-      RowMatrix terms = RowMatrix::Zero(takers[g].rows(), count);
-      for (Index bit = 0; bit < terms.rows(); ++bit) {
-        const Eigen::RowVectorXd& weight = weight_of(group_of[static_cast<std::size_t>(bit)], static_cast<Id>(g));
+      RowMatrix share = RowMatrix::Zero(takers[g].rows(), width_), own = share, apart = share;
+      for (Index bit = 0; bit < share.rows(); ++bit) {
+        const Vector& inverse = inverse_[pair_of(group_of[static_cast<std::size_t>(bit)], static_cast<Id>(g))];
         for (Index k = 0; k < count; ++k) {
-          const double all = weight[first + k] + 4 * a;
-          if (!(all > 0)) continue;
-          const double x = (takers[g](bit, first + k) + 2 * a) / all;
-          terms(bit, k) = x_log_x(std::max(0.0, x - a / all)) - x_log_x(x) - x_log_x(std::max(0.0, 1 - x));
+          if (!(inverse[k] > 0)) continue;
+          const double x = (takers[g](bit, first + k) + 2 * a) * inverse[k];
+          share(bit, k) = x;
+          own(bit, k) = x_log_x(x) + x_log_x(std::max(0.0, 1 - x));
+          apart(bit, k) = x_log_x(std::max(0.0, x - a * inverse[k])) - own(bit, k);
         }
       }
-      alone_.push_back(std::move(terms));
+      share_.push_back(std::move(share));
+      own_.push_back(std::move(own));
+      apart_.push_back(std::move(apart));
     }
   }
 
-  /// Information in every state, and its sum over states by weight.
-  double operator()(Id bit, Id other, const Eigen::Ref<const Eigen::RowVectorXd>& together,
-                    Eigen::RowVectorXd& values) const {
+  /// Information in every state, and its sum over states by weight. together: in whole lanes, as are the values.
+  double operator()(Id bit, Id other, const double* together, double* values) const {
     const Id group = group_of_[static_cast<std::size_t>(bit)], other_group = group_of_[static_cast<std::size_t>(other)];
-    const Eigen::RowVectorXd& weight = weight_of(group, other_group);
-    const RowMatrix& x_takers = takers_[static_cast<std::size_t>(other_group)];
-    const RowMatrix& y_takers = takers_[static_cast<std::size_t>(group)];
-    const RowMatrix& x_alone = alone_[static_cast<std::size_t>(other_group)];
-    const RowMatrix& y_alone = alone_[static_cast<std::size_t>(group)];
+    const auto x_at = static_cast<std::size_t>(other_group), y_at = static_cast<std::size_t>(group);
+    const std::size_t pair = pair_of(group, other_group);
     double sum = 0;
-    for (Index k = 0; k < count_; ++k) {
-      const double all = weight[first_ + k] + 4 * a_;
-      values[k] = 0;
-      if (!(all > 0)) continue;
-      const double p11 = (together[k] + a_) / all;
-      const double x = (x_takers(bit, first_ + k) + 2 * a_) / all, y = (y_takers(other, first_ + k) + 2 * a_) / all;
-      if (together[k] == 0) {
-        values[k] = x_alone(bit, k) + y_alone(other, k) + x_log_x(p11) + x_log_x(std::max(0.0, 1 - x - y + p11));
-      } else {
-        values[k] =
-            mutual_information(p11, std::max(0.0, x - p11), std::max(0.0, y - p11), std::max(0.0, 1 - x - y + p11));
-      }
-      sum += all * values[k];
+    for (Index k = 0; k < width_; k += WeightLanes::lane) {
+      const Lane met = lane_at(together + k), inverse = lane_at(inverse_[pair].data() + k);
+      const Lane x = lane_at(&share_[x_at](bit, k)), y = lane_at(&share_[y_at](other, k));
+      const Lane p11 = (met + a_) * inverse;
+      // A state without weight has no shares: all its terms are 0, log 1 among them.
+      Lane value = x_log_x_of(p11) + x_log_x_of((1 - x - y + p11).max(0));
+      if ((met == 0).all())
+        value += lane_at(&apart_[x_at](bit, k)) + lane_at(&apart_[y_at](other, k));
+      else
+        value += x_log_x_of((x - p11).max(0)) + x_log_x_of((y - p11).max(0)) - lane_at(&own_[x_at](bit, k)) -
+                 lane_at(&own_[y_at](other, k));
+      Eigen::Map<Lane>(values + k) = value;
+      sum += (lane_at(all_[pair].data() + k) * value).sum();
     }
     return sum;
   }
+  Index width() const { return width_; }
 
  private:
-  const Eigen::RowVectorXd& weight_of(Id group, Id other_group) const {
-    return both_known_[static_cast<std::size_t>(group) * takers_.size() + static_cast<std::size_t>(other_group)];
+  using Lane = Eigen::Array<double, WeightLanes::lane, 1>;
+  static Eigen::Map<const Lane> lane_at(const double* values) { return Eigen::Map<const Lane>(values); }
+  static Lane x_log_x_of(const Lane& x) { return x * x.max(std::numeric_limits<double>::min()).log(); }
+  std::size_t pair_of(Id group, Id other_group) const {
+    return static_cast<std::size_t>(group) * groups_ + static_cast<std::size_t>(other_group);
   }
 
-  const std::vector<Eigen::RowVectorXd>& both_known_;
-  const std::vector<RowMatrix>& takers_;
   const std::vector<Id>& group_of_;  // by bit
-  Index first_, count_;
+  std::size_t groups_;
+  Index width_;
   double a_;
-  /// By the other's group, bits by states: a bit's own terms, and that of "taken, the other not" if the two never meet.
-  std::vector<RowMatrix> alone_;
+  std::vector<Vector> all_, inverse_;  // weights that know both of two groups, and four cells of a; groups by groups
+  /// By the other's group, bits by states: a bit's share, its entropy's negative, and its own terms where the two never
+  /// meet.
+  std::vector<RowMatrix> share_, own_, apart_;
 };
 
 }  // namespace
@@ -189,9 +204,10 @@ std::vector<DependencyTree> TreeLearner::best_trees(const StepRows& rows, const 
     std::vector<PairWeights> information(shared ? 1 : static_cast<std::size_t>(count), PairWeights(members.size()));
     const PairInformation measure(both_known, takers, known.group_of, first, count, a);
     const auto inform = [&](std::size_t i, const Eigen::Ref<const RowMatrix>& together) {
-      Eigen::RowVectorXd values(count);
+      Vector values(measure.width());
       for (std::size_t j = i + 1; j < members.size(); ++j) {
-        const double sum = measure(members[i], members[j], together.row(static_cast<Index>(j - i)), values);
+        const double sum =
+            measure(members[i], members[j], together.row(static_cast<Index>(j - i)).data(), values.data());
         if (shared) {
           information[0].at(i, j) = sum;
           continue;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "desirepath/core/error.h"
-#include "desirepath/probability/log_space.h"
 
 namespace desirepath::inline probability {
 
@@ -98,12 +97,6 @@ DependencyTree rooted_at_centre(const DependencyTree& tree) {
     }
   }
   return DependencyTree(std::move(parent));
-}
-
-double mutual_information(double p11, double p10, double p01, double p00) {
-  const double a = p11 + p10, b = p11 + p01;
-  return x_log_x(p11) + x_log_x(p10) + x_log_x(p01) + x_log_x(p00) - x_log_x(a) - x_log_x(1 - a) - x_log_x(b) -
-         x_log_x(1 - b);
 }
 
 }  // namespace desirepath::inline probability

@@ -49,7 +49,4 @@ DependencyTree maximum_spanning_tree(Id bit_count, std::span<const Id> bits,
 /// piece.
 DependencyTree rooted_at_centre(const DependencyTree& tree);
 
-/// Mutual information (nats) of two bits from the probabilities of the four cells.
-double mutual_information(double p11, double p10, double p01, double p00);
-
 }  // namespace desirepath::inline probability
