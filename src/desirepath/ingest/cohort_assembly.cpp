@@ -36,6 +36,7 @@ Schema make_schema(const RowCollection& collection, const SiftedRows& sifted, in
     if (is_new) courses.push_back({name, "", "", "", "", {}, {}});
     number[c] = at->second;
     Course& course = courses[static_cast<std::size_t>(at->second)];
+    if (course.label.empty()) course.label = collection.label.of(c);
     if (course.subject.empty()) course.subject = collection.subject.of(c);
     if (course.school.empty()) course.school = collection.school.of(c);
   }

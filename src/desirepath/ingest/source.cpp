@@ -139,11 +139,7 @@ class ColumnPlan {
       const auto column = at == columns.end() ? std::nullopt : std::optional<std::size_t>(at - columns.begin());
       bind({role, column, expression, concat(setting_name("map"), " ", role, "=", expression), /*by_user=*/true});
     }
-    require("student");
-    require("course");
-    if (!has("period") && !has("term")) {
-      refuse("no column for the period or the term", concat(remedy("period"), " or ", remedy("term")));
-    }
+    require_roles();
     add_attributes();
     if (!options.where.empty())
       bindings_.push_back(
@@ -174,11 +170,21 @@ class ColumnPlan {
     const auto nearest = looks_like_header(columns_) ? nearest_name(role, columns_) : std::nullopt;
     return concat(setting_name("map"), " \"", role, "=", nearest.value_or("COLUMN"), "\"");
   }
-  [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const {
-    throw InputError(concat(path_, ": ", what, "; ", column_list(columns_), "; name it by ", remedy));
-  }
-  void require(const std::string& role) const {
-    if (!has(role)) refuse(concat("no column for the ", role), remedy(role));
+  /// All that is missing at once.
+  void require_roles() const {
+    std::vector<std::string> lacks, remedies;
+    for (const char* role : {"student", "course"}) {
+      if (has(role)) continue;
+      lacks.push_back(concat("the ", role));
+      remedies.push_back(remedy(role));
+    }
+    if (!has("period") && !has("term")) {
+      lacks.emplace_back("the period or the term");
+      remedies.push_back(concat(remedy("period"), " or ", remedy("term")));
+    }
+    if (lacks.empty()) return;
+    throw InputError(concat(path_, ": no column for ", join(lacks, ", nor for "), "; ", column_list(columns_),
+                            "; name ", lacks.size() == 1 ? "it" : "them", " by ", join(remedies, ", ")));
   }
   void add_attributes() {
     std::set<std::size_t> used;
@@ -244,11 +250,16 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
   }
   const bool direct = text != nullptr && !plan.needs_sql();
   std::vector<SqlExpression> expressions;
+  std::optional<std::size_t> course_column;
   std::size_t position = 0;
   for (const Binding& binding : plan.bindings()) {
     const std::size_t at = direct ? *binding.column : position;
     ++position;
-    const std::string sql = binding.column ? quoted_identifier(columns[*binding.column]) : binding.sql;
+    const bool as_it_stands = binding.column && binding.role == "course";
+    const std::string sql = as_it_stands     ? quoted_identifier(SqlTable::raw_column)
+                            : binding.column ? quoted_identifier(columns[*binding.column])
+                                             : binding.sql;
+    if (as_it_stands) course_column = binding.column;
     expressions.push_back(
         {sql, binding.origin.empty() ? concat("column ", binding.role) : binding.origin, binding.by_user});
     if (binding.role == "where") {
@@ -257,18 +268,21 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
     }
     source.mapping.push_back(concat(binding.role, " = ", binding.column ? columns[*binding.column] : binding.sql));
     const std::pair<std::string_view, std::optional<std::size_t>*> roles[] = {
-        {"student", &source.student}, {"period", &source.period}, {"term", &source.term},
-        {"course", &source.course},   {"grade", &source.grade},   {"units", &source.units},
-        {"subject", &source.subject}, {"school", &source.school}, {"entry", &source.entry}};
+        {"student", &source.student}, {"period", &source.period},   {"term", &source.term},
+        {"course", &source.course},   {"grade", &source.grade},     {"units", &source.units},
+        {"label", &source.label},     {"subject", &source.subject}, {"school", &source.school},
+        {"entry", &source.entry}};
     for (const auto& [role, target] : roles) {
       if (binding.role == role) *target = at;
     }
+    source.roles.emplace_back(binding.role, at);
     if (ColumnPlan::is_attribute(binding.role)) source.attributes.push_back({binding.role, at});
   }
   if (direct) {
     source.rows = std::move(text);
   } else {
     if (!table) table = SqlTable::of_rows(std::move(text), looks_like_header(columns));
+    table->set_missing(MissingValues(options.missing), course_column);
     source.not_a_number = expressions.size();
     source.rows = std::move(*table).select(std::move(expressions));
   }
