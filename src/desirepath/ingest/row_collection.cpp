@@ -88,7 +88,8 @@ class Collector {
         grades_(GradeRules(options.failing_grades, options.withdrawn_grades, options.pass_mark)) {
     if (!options.terms_file.empty()) house_terms_ = terms_from_table(read_small_table(options.terms_file.string()));
     if (!options.aliases_file.empty()) aliases_ = aliases_from_table(read_small_table(options.aliases_file.string()));
-    if (!options.courses_file.empty()) out_.listed = read_course_file(options.courses_file);
+    if (!options.courses_file.empty()) out_.listed = read_course_file(options.courses_file, options.map, missing_);
+    if (!options.labels_file.empty()) out_.labelled = read_course_file(options.labels_file, options.map, missing_);
   }
 
   void read(const std::vector<std::string>& files, const ProgressSink& progress) {

@@ -97,6 +97,7 @@ struct RowCollection {
   PeriodRule periods = PeriodRule::as_given;  // what the rule came to: never automatic
   StringInterner students, courses;           // numbered as they first come
   std::vector<Course> listed;                 // of the course file
+  std::vector<Course> labelled;               // titles and groups for courses that are there
   std::vector<Row> rows;                      // as read
   std::vector<Term> terms;                    // by number
   std::vector<std::int32_t> entry;            // by student: term of entry where the input names one, else -1
