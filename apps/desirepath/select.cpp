@@ -49,7 +49,7 @@ void add_select(Program& program) {
         select_states(cohort, fit_options, states, options->share, training->context(console, compute, cohort, *table));
     console.end_progress();
     if (!options->figure.empty()) {
-      write_text_file(options->figure, selection_figure(selection).svg, console.overwrite());
+      write_text_file(options->figure, standalone_svg(selection_figure(selection)), console.overwrite());
       console.say(concat("wrote ", options->figure));
     }
     console.show("select", selection);
