@@ -10,6 +10,7 @@
 #include "desirepath/reports/cohort_figures.h"
 #include "desirepath/reports/html_page.h"
 #include "desirepath/reports/palette.h"
+#include "desirepath/reports/selection_figure.h"
 #include "desirepath/reports/suppression.h"
 #include "desirepath/reports/svg.h"
 
@@ -106,6 +107,29 @@ TEST(Figures, NoTextIsCutOff) {
     summary.enrollments += g == 0 ? 200000 : 40;
   }
   expect_texts_inside(enrollment_areas(summary, 10).svg, 760);
+}
+
+TEST(Figures, TheChosenNumberOfStatesStandsOnNoTick) {
+  Selection selection;
+  selection.model = "nb";
+  selection.training_students = selection.validation_students = 100;
+  for (const Id states : {2, 3, 4}) {
+    SelectionRow row;
+    row.states = states;
+    row.bic = row.aic = row.icl = 1000 - 10.0 * states;  // the last is the lowest, at the panel's lower edge
+    row.held_out = -10 + states;
+    selection.rows.push_back(row);
+  }
+  selection.best_bic = selection.best_aic = selection.best_icl = selection.best_held_out = 4;
+  const std::string svg = selection_figure(selection).svg;
+  expect_texts_inside(svg, 760);
+  static const std::regex chosen("y=\"([0-9.]+)\"[^>]*>K = 4</text>");
+  int seen = 0;
+  for (std::sregex_iterator at(svg.begin(), svg.end(), chosen), end; at != end; ++at, ++seen) {
+    const double y = std::stod((*at)[1]);
+    EXPECT_TRUE(y <= 178 || (y >= 238 - 12 && y <= 388)) << y;  // inside the panels, which end above their ticks
+  }
+  EXPECT_EQ(seen, 4);
 }
 
 TEST(Figures, AFileSaysWhatItShows) {

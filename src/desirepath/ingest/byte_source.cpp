@@ -281,7 +281,7 @@ FileKindInfo kind_of_text(std::string_view begin) {
 }  // namespace
 
 FileKindInfo kind_of_unpacked(std::string_view begin) {
-  const FileKindInfo kind = kind_by_signature(begin.substr(0, longest_signature));
+  FileKindInfo kind = kind_by_signature(begin.substr(0, longest_signature));
   if (kind.kind == FileKind::foreign) return kind;
   if (kind.kind != FileKind::text) return {FileKind::foreign, kind.name + " data", "unpack it and give the result"};
   return kind_of_text(begin.substr(0, longest_signature));
@@ -299,7 +299,7 @@ FileKindInfo detect_file_kind(const std::filesystem::path& path) {
   if (size == 0) throw InputError(concat(path.string(), ": the file is empty"));
   const std::string_view head(begin.data(), size);
   file.put_back(std::string(head));
-  const FileKindInfo kind = kind_by_signature(head);
+  FileKindInfo kind = kind_by_signature(head);
   if (kind.kind != FileKind::text) return kind;
   if (ArchiveReader::looks_like_archive(path)) return {FileKind::archive, "a desirepath file", ""};
   return kind_of_text(head);

@@ -125,10 +125,11 @@ void TableOptions::validate() const {
   if (joins.empty() != on.empty())
     throw OptionError(concat(setting_name("join"), " and ", setting_name("on"),
                              " go together: a table, and the column it is joined by"));
-  if (on.size() > 1 && on.size() != joins.size())
+  if (on.size() > 1 && on.size() != joins.size()) {
     throw OptionError(concat(setting_name("on"), " names ", on.size(), " columns for ",
                              counted(std::ssize(joins), "table", "tables"), "; give one, or one for each ",
                              setting_name("join")));
+  }
 }
 
 namespace {

@@ -184,15 +184,12 @@ class UnfoldedRows : public RowSource {
     for (const auto& [column, course] : courses_)
       by_period_[course.period].push_back(column);
     const auto has = [&](std::string_view name) {
-      return std::ranges::find(columns_, name, normalised) != columns_.end();
+      return std::ranges::find(columns_, name, normalised) != columns_.end() ||
+             std::ranges::find(kept, name) != kept.end();
     };
-    if (by_period_.size() > 1 || !by_period_.contains("")) {
-      columns_.emplace_back("period");
-      adds_period_ = true;
-    } else if (!has("period") && !has("term") && std::ranges::find(kept, "period") == kept.end()) {
-      columns_.emplace_back("period");
-      adds_period_ = true;
-    }
+    const bool named = by_period_.size() > 1 || !by_period_.contains("");
+    adds_period_ = named || (!has("period") && !has("term"));
+    if (adds_period_) columns_.emplace_back("period");
     columns_.emplace_back("course");
     columns_.emplace_back("grade");
   }

@@ -288,7 +288,7 @@ std::int64_t TermReading::rough_key() const {
       return house.key();
     case Shape::calendar:
       return std::int64_t{two_years && !opens_year && month < TermRules::usual_start ? year + 1 : year} * 100'000 +
-             month * 1000 + std::min(code_order(code), 999);
+             std::int64_t{month} * 1000 + std::min(code_order(code), 999);
     default:
       return std::int64_t{year} * 100'000 + (shape == Shape::pair ? month_of_code(*this) : rough_order(code));
   }

@@ -262,7 +262,7 @@ class WorkbookRows : public RowSource {
   std::string text_of(const pugi::xml_node& cell) const {
     const std::string_view type = cell.attribute("t").value();
     if (type == "inlineStr") return std::string(trimmed(text_in(child(cell, "is"))));
-    const std::string value(trimmed(child(cell, "v").text().get()));
+    std::string value(trimmed(child(cell, "v").text().get()));
     if (type == "e") return "";  // #N/A, #REF!: what a formula could not tell
     if (type == "s") {
       const auto number = number_in<std::size_t>(value);

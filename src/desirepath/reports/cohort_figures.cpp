@@ -257,9 +257,15 @@ Figure course_histogram(const CohortSummary& summary, std::int64_t min_cell) {
     svg.polyline(curve, series_colour(5), 2.5);
     const double at = std::min(end * 0.98, mean + 1.1 * sd);
     const std::string words = peaks ? "one Gaussian does not fit" : "fitted Gaussian";
-    const double label = x(at) + 10, y = plot.y(n * static_cast<double>(width) * density(at - 0.5)) - 6;
-    const bool fits = label + text_width(words, 12) <= figure_width - 4;
-    svg.text({fits ? label : figure_width - 4, y}, words, {12, fits ? "start" : "end", "#A34700"});
+    // Beside the curve on the right, else on the left, else in the corner.
+    const double before = std::max(0.0, mean - 1.1 * sd), length = text_width(words, 12);
+    const auto above = [&](double value) { return plot.y(n * static_cast<double>(width) * density(value - 0.5)) - 6; };
+    if (x(at) + 10 + length <= figure_width - 4)
+      svg.text({x(at) + 10, above(at)}, words, {12, "start", "#A34700"});
+    else if (x(before) - 10 - length >= left)
+      svg.text({x(before) - 10, above(before)}, words, {12, "end", "#A34700"});
+    else
+      svg.text({left + plot.width(), top + 12}, words, {12, "end", "#A34700"});
   }
   for (const double tick : axis_ticks(end, 8)) {
     if (tick <= end)

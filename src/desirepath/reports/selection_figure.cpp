@@ -45,8 +45,9 @@ Figure selection_figure(const Selection& selection) {
   Svg svg(width, height, title, finding);
   for (std::size_t p = 0; p < panels.size(); ++p) {
     const Panel& panel = panels[p];
-    const double x0 = left + static_cast<double>(p % 2) * (panel_width + gap_x),
-                 y0 = top + static_cast<double>(p / 2) * (panel_height + gap_y);
+    const std::size_t column = p % 2, line = p / 2;
+    const double x0 = left + static_cast<double>(column) * (panel_width + gap_x),
+                 y0 = top + static_cast<double>(line) * (panel_height + gap_y);
     svg.text({x0, y0 - 10}, panel.title, {13, "start", "#222222", true});
     if (panel.values.empty()) continue;
     double low = std::ranges::min(panel.values), high = std::ranges::max(panel.values);
