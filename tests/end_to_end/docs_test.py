@@ -69,9 +69,11 @@ class Commands(ProgramTest):
         new = [dict(student="n" + row["student"], period=row["period"], course=row["course"]) for row in rows[:100]]
         taken = {(row["student"], row["course"]) for row in rows}
         courses = sorted({course for _, course in taken})[:8]
+        students = [{"student": student, "campus": ("north", "south")[number % 2]}
+                    for number, student in enumerate(sorted({student for student, _ in taken}))]
         wide = [{"student": student, **{course: int((student, course) in taken) for course in courses}}
                 for student in sorted({student for student, _ in taken})]
-        for name, table in (("extract.csv", extract), ("new.csv", new), ("wide.csv", wide)):
+        for name, table in (("extract.csv", extract), ("new.csv", new), ("wide.csv", wide), ("students.csv", students)):
             with open(cls.prepared / name, "w", newline="") as file:
                 cls.write_table(file, table)
         (cls.prepared / "terms").mkdir()

@@ -180,6 +180,16 @@ TEST(TermLabels, WhatDoesNotFitIsNamed) {
   EXPECT_TRUE(together({"2010.1", "2010.2", "2010"}, listed).misfits.empty());
 }
 
+TEST(TermLabels, WhatMayBeIdsIsNotNamed) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < 500; ++i)
+    ids.push_back(std::to_string(20180101 + i % 12 * 100 + i / 12 % 28 + i / 336 * 10'000));
+  const auto understood = together(ids);
+  EXPECT_FALSE(understood.may_be_named);
+  EXPECT_EQ(understood.note.find("2018"), std::string::npos);
+  EXPECT_NE(together({"2018-09-03", "2019-01-15"}).note.find("'2018-09-03'"), std::string::npos);
+}
+
 TEST(TermLabels, SortBeforeTheyAreUnderstood) {
   for (const std::vector<std::string>& labels : {std::vector<std::string>{"2008-08", "2008-09", "2008-10", "2008-12",
                                                                           "2009-01", "2009-10", "2011-11", "2011-12"},

@@ -108,9 +108,10 @@ PrepareReport PrepareReport::of_reading(RowCollection& collection, const TableOp
   }
   report.notes.insert(report.notes.end(), collection.notes.begin(), collection.notes.end());
   note_missing(collection, options, report.notes);
-  if (collection.presence_rows > 0) {
-    report.notes.push_back(concat(counted(collection.presence_rows, "row names", "rows name"),
-                                  " no course: the student was there, no more is known"));
+  if (collection.courses_not_computed > 0) {
+    report.notes.push_back(concat("the expression for the course gives none in ",
+                                  counted(collection.courses_not_computed, "row", "rows"),
+                                  " (a part of it is missing): the student was there, no more is known"));
   }
   if (collection.grades) {
     report.grades = collection.grades->table();

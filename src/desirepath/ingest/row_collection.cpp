@@ -256,8 +256,8 @@ class Collector {
     row.student = out_.students.number_of(student);
     if (has_course)
       read_course(rows, course, row);
-    else
-      ++out_.presence_rows;
+    else if (source.computes_course)
+      ++out_.courses_not_computed;
     if (entry >= 0) note_entry(row.student, entry);
     note_attributes(rows, row.student, when);
     const bool is_known = !out_.rows.empty() && is_copy(out_.rows.back(), row) && take_in(out_.rows.back(), row);
@@ -334,16 +334,20 @@ class Collector {
     const bool from_entry = out_.periods != PeriodRule::as_given;
     TermLabels::Understood understood = terms_.understand();
     if (!understood.misfits.empty()) {
-      const std::string what = concat(understood.misfits.size() == 1 ? "term label " : "term labels ",
-                                      quoted_list(understood.misfits), understood.misfits.size() == 1 ? " does" : " do",
-                                      " not fit the others (", quoted_list(understood.others), ", ...)");
+      const std::string what =
+          understood.may_be_named
+              ? concat(understood.misfits.size() == 1 ? "term label " : "term labels ", quoted_list(understood.misfits),
+                       understood.misfits.size() == 1 ? " does" : " do", " not fit the others (",
+                       quoted_list(understood.others), ", ...)")
+              : concat(counted(std::ssize(understood.misfits), "term label does", "term labels do"),
+                       " not fit the others (so many different ones: is it another column?)");
       if (from_entry)
         out_.question = concat(what, "; say which term each is in a file of code,term: ", setting_name("terms"));
       else
         out_.notes.push_back(concat(what, ": the year of these rows is not known (", setting_name("terms"), ")"));
     }
     if (from_entry && !understood.note.empty()) out_.notes.push_back(understood.note);
-    if (from_entry && !understood.not_in_file.empty()) {
+    if (from_entry && understood.may_be_named && !understood.not_in_file.empty()) {
       out_.notes.push_back(concat(options_.terms_file.filename().string(), " does not list ",
                                   quoted_list(understood.not_in_file), ": read as they stand"));
     }

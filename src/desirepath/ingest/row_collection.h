@@ -89,7 +89,7 @@ struct RowCollection {
   std::int64_t not_selected = 0;                              // rows for which the condition is not true
   std::int64_t students_read = 0;                             // with those that only rows not selected have
   std::int64_t courses_read = 0;                              // the same
-  std::int64_t presence_rows = 0;                             // that name no course
+  std::int64_t courses_not_computed = 0;                      // rows for which the expression for the course gives none
   std::vector<std::pair<std::string, std::int64_t>> missing;  // columns, and cells where a word stands for missing
   std::optional<GradeTally> grades;                           // where there is a column of them
   std::vector<std::string> notes;                             // how terms were understood

@@ -309,6 +309,7 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
                             : binding.column ? quoted_identifier(columns[*binding.column])
                                              : binding.sql;
     if (as_it_stands) course_column = binding.column;
+    source.computes_course = source.computes_course || (binding.role == "course" && !binding.column);
     expressions.push_back(
         {sql, binding.origin.empty() ? concat("column ", binding.role) : binding.origin, binding.by_user});
     if (binding.role == "where") {

@@ -26,6 +26,7 @@ struct MappedSource {
   TermCoding term_coding = TermCoding::labels;
   std::vector<std::string> summer_codes;  // that the form itself implies
   std::optional<std::size_t> student, period, term, course, grade, units, label, subject, school, entry;
+  bool computes_course = false;             // by an expression, which gives none where a part of it is missing
   std::optional<std::size_t> keep;          // the --where condition, "true" or not
   std::optional<std::size_t> not_a_number;  // names a column that had to be a number for an expression and was not
   struct AttributeColumn {

@@ -101,6 +101,8 @@ TermLabels::Understood TermLabels::understand() const {
   for (const std::string& text : of_kind[rule]) {
     if (understood.others.size() < 2) understood.others.push_back(text);
   }
+  constexpr std::size_t most_labels = 400;
+  understood.may_be_named = of_kind[rule].size() + understood.misfits.size() <= most_labels;
   if (by_time.empty()) return understood;
   static constexpr std::array<std::string_view, 5> names = {"seasons or months", "a year and a code within it",
                                                             "PeopleSoft's century, year and term", "years",
@@ -108,9 +110,9 @@ TermLabels::Understood TermLabels::understand() const {
   const auto said = [&](const Label& label) {
     return in_year(label.text, rules_[label.rules].term_of(label.reading, choice));
   };
-  understood.note =
-      concat("terms are read as ", names.at(static_cast<std::size_t>(rule)), ": ", said(*by_time.begin()->second));
-  if (by_time.size() > 1) understood.note += concat(", ", said(*by_time.rbegin()->second));
+  understood.note = concat("terms are read as ", names.at(static_cast<std::size_t>(rule)));
+  if (understood.may_be_named) understood.note += concat(": ", said(*by_time.begin()->second));
+  if (understood.may_be_named && by_time.size() > 1) understood.note += concat(", ", said(*by_time.rbegin()->second));
   understood.note += concat(" (", setting_name(rule == Kind::calendar ? "year-starts" : "terms"), " says otherwise)");
   return understood;
 }

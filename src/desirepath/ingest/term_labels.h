@@ -27,6 +27,7 @@ class TermLabels {
     std::vector<std::string> others;       // the first of those they do not fit
     std::vector<std::string> not_in_file;  // labels that the list of house codes lacks and that speak for themselves
     std::string note;                      // how the labels are read, for people
+    bool may_be_named = true;              // so many different labels may be another column: students' ids
   };
   Understood understand() const;
 
