@@ -52,6 +52,8 @@ for group in "$@"; do
       need libxxhash-dev has_header xxhash.h
       need zlib1g-dev has_header zlib.h
       need libzstd-dev has_header zstd.h
+      need libzip-dev has_header zip.h
+      need libpugixml-dev has_header pugixml.hpp
       needs_duckdb=yes ;;
     test)
       need libgtest-dev has_header gtest/gtest.h

@@ -41,11 +41,17 @@ void Console::warn(const std::string& line) const {
 }
 
 void Console::print_json(const std::string& verb, nlohmann::ordered_json object) const {
+  has_printed_json_ = true;
   nlohmann::ordered_json whole;
   whole["schema"] = "desirepath/" + verb + "/1";
   whole.update(object);
   // A name of a file may hold bytes that are no UTF-8.
   std::cout << render_settings(whole.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), "--") << '\n';
+}
+
+void Console::tell_failure(const std::string& message, int code) const {
+  if (json && !has_printed_json_) print_json("error", {{"error", message}, {"exit_code", code}});
+  std::cout.flush();
 }
 
 void Console::show(const std::string& verb, const Answer& answer) const {

@@ -37,6 +37,8 @@ struct Console {
   void tell(const std::string& verb, const Answer& answer) const;
   /// One object with a `schema` field on stdout.
   void print_json(const std::string& verb, nlohmann::ordered_json object) const;
+  /// With --json, what went wrong as an object on stdout, unless one that says so is there.
+  void tell_failure(const std::string& message, int code) const;
   /// A sink for the library; empty when nobody would see it.
   ProgressSink progress_sink();
   /// The threads of a command that stops at Ctrl-C. Long work that tells nothing itself is told of as `what`.
@@ -54,6 +56,7 @@ struct Console {
   std::string phase_;
   std::chrono::steady_clock::time_point last_shown_;
   bool line_open_ = false;
+  mutable bool has_printed_json_ = false;
 };
 
 }  // namespace desirepath::app

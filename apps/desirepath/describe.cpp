@@ -1,9 +1,14 @@
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 
 #include "program.h"
 #include "raw_table.h"
 
+#include "desirepath/core/archive.h"
 #include "desirepath/core/atomic_file.h"
+#include "desirepath/core/error.h"
+#include "desirepath/core/nearest_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/reports/cohort_description.h"
 #include "desirepath/reports/suppression.h"
@@ -14,7 +19,8 @@ void add_describe(Program& program) {
   Verb& verb =
       program.add({"describe",
                    "who and what is in a cohort (the paper's data figure)",
-                   {"desirepath describe all.cohort", "desirepath describe enrollments.csv --figures figures --json"},
+                   {"desirepath describe all.cohort", "desirepath describe enrollments.csv --figures figures --json",
+                    "desirepath describe all.cohort --csv --table courses"},
                    /*prints_table=*/true});
   struct Options {
     std::string cohort, figures;
@@ -28,15 +34,31 @@ void add_describe(Program& program) {
       ->capture_default_str();
   verb.add_force();
   auto table = add_raw_table_options(*verb.app);
-  verb.run = [&verb, options, table] {
+  const auto names = CohortDescription::table_names();
+  verb.app->get_option("--table")->description(
+      concat("with --csv, which table: ", join({names.begin(), names.end()}, ", "),
+             "; else that of a DuckDB file with several, or the sheet of a workbook"));
+  verb.run = [&verb, options, table, names] {
     check_min_cell(options->min_cell);
+    // One name for two things: what is shown, and what is read. The first has few values.
+    const auto given = table->given.find("table");
+    std::string shown = given == table->given.end() ? "" : setting_text(given->second);
+    const bool known = std::ranges::find(names, shown) != names.end();
+    if (!shown.empty() && !known && ArchiveReader::looks_like_archive(options->cohort)) {
+      const std::vector<std::string> tables(names.begin(), names.end());
+      throw OptionError(
+          concat("no table '", shown, "'", did_you_mean(shown, tables), "; there are: ", join(tables, ", ")));
+    }
+    if (!verb.console->csv || !known) shown.clear();
+    if (!shown.empty()) table->given.erase("table");
     const Cohort cohort = open_cohort(options->cohort, *table, *verb.console);
-    const CohortDescription description(cohort, options->min_cell);
+    CohortDescription description(cohort, options->min_cell);
+    if (!shown.empty()) description.choose_table(shown);
     if (!options->figures.empty()) {
       make_folder(options->figures);
       for (const Figure& figure : description.figures()) {
         const auto path = std::filesystem::path(options->figures) / (figure.name + ".svg");
-        write_text_file(path, figure.svg, verb.console->overwrite());
+        write_text_file(path, standalone_svg(figure), verb.console->overwrite());
         verb.console->say(concat("wrote ", path.string()));
       }
     }

@@ -21,7 +21,7 @@ void add_prepare(Program& program) {
     std::string out, rejects;
   };
   auto options = std::make_shared<Options>();
-  verb.app->add_option("SOURCE", options->sources, "CSV, TSV, gz, zst, Parquet or DuckDB files, or patterns")
+  verb.app->add_option("SOURCE", options->sources, "CSV, TSV, gz, zst, Parquet, DuckDB or Excel files, or patterns")
       ->type_name("FILE")
       ->required();
   verb.add_output("--out", options->out, "cohort file to write", cohort_file)->required();

@@ -112,9 +112,10 @@ void Verb::check_files() const {
       std::ranges::copy(pattern ? expand_sources({value}) : std::vector{value}, std::back_inserter(inputs));
       if (!option->check_lname("mapping")) continue;
       const TableOptions mapped = read_mapping_file(value);
-      for (const auto& file : {mapped.courses_file, mapped.aliases_file, mapped.terms_file}) {
+      for (const auto& file : {mapped.courses_file, mapped.labels_file, mapped.aliases_file, mapped.terms_file}) {
         if (!file.empty()) inputs.push_back(file.string());
       }
+      std::ranges::copy(mapped.joins, std::back_inserter(inputs));
     }
   }
   check_outputs(files, inputs, console->overwrite());
@@ -159,11 +160,15 @@ void Program::refuse_extras() const {
 }
 
 int Program::fail(const std::string& message, int code) const {
-  std::cerr << "desirepath: " << printable(render_settings(message, "--")) << '\n';
+  const std::string line = printable(render_settings(message, "--"));
+  std::cerr << "desirepath: " << line << '\n';
+  console_.tell_failure(line, code);
   return code;
 }
 
 int Program::run(int count, char** arguments) {
+  // Before the arguments are understood: whoever reads JSON reads it when they are not.
+  console_.json = std::any_of(arguments, arguments + count, [](std::string_view word) { return word == "--json"; });
   try {
     parse(count, arguments);
     for (const auto& verb : verbs_) {

@@ -52,7 +52,7 @@ void add_select(Program& program) {
     console.end_progress();
     many->remove_checkpoint();
     if (!options->figure.empty()) {
-      write_text_file(options->figure, selection_figure(selection).svg, console.overwrite());
+      write_text_file(options->figure, standalone_svg(selection_figure(selection)), console.overwrite());
       console.say(concat("wrote ", options->figure));
     }
     console.show("select", selection);

@@ -67,7 +67,13 @@ class Commands(ProgramTest):
                         **dict(zip(("SUBJECT", "CATALOG_NBR"), row["course"].split()))) for row in rows]
         terms = [dict(EMPLID=row["student"], period=row["period"], course=row["course"]) for row in rows]
         new = [dict(student="n" + row["student"], period=row["period"], course=row["course"]) for row in rows[:100]]
-        for name, table in (("extract.csv", extract), ("new.csv", new)):
+        taken = {(row["student"], row["course"]) for row in rows}
+        courses = sorted({course for _, course in taken})[:8]
+        students = [{"student": student, "campus": ("north", "south")[number % 2]}
+                    for number, student in enumerate(sorted({student for student, _ in taken}))]
+        wide = [{"student": student, **{course: int((student, course) in taken) for course in courses}}
+                for student in sorted({student for student, _ in taken})]
+        for name, table in (("extract.csv", extract), ("new.csv", new), ("wide.csv", wide), ("students.csv", students)):
             with open(cls.prepared / name, "w", newline="") as file:
                 cls.write_table(file, table)
         (cls.prepared / "terms").mkdir()
@@ -98,6 +104,8 @@ class Commands(ProgramTest):
             with self.subTest(page=page.relative_to(ROOT)):
                 self.setUp()
                 self.give(["enrollments.csv", "courses.csv"])  # what users bring; a page makes the rest itself, in its order
+                if page.name == "data_format.md":
+                    self.give(["students.csv", "wide.csv"])
                 for block in fenced(page, "sh"):
                     for line in block.splitlines():
                         if runs(line):

@@ -64,7 +64,14 @@ class ProgramTest(unittest.TestCase):
         for text in (done.stdout, done.stderr):
             self.assertIsNone(NOT_A_NUMBER.search(text), text)
         if code not in (0, 4):
-            self.assertEqual(done.stdout, "")
+            if "--json" in arguments and done.stdout:
+                told = json.loads(done.stdout)
+                self.assertTrue(told["schema"].startswith("desirepath/"))
+                if told["schema"] == "desirepath/error/1":
+                    self.assertEqual(told["exit_code"], code)
+                    self.assertIn(f"desirepath: {told['error']}", done.stderr)
+            else:
+                self.assertEqual(done.stdout, "")
             errors = [line for line in done.stderr.splitlines() if not line.startswith("desirepath: warning: ")]
             self.assertEqual(len(errors), 1, done.stderr)
             self.assertTrue(errors[0].startswith("desirepath: "), done.stderr)

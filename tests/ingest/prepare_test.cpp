@@ -7,6 +7,7 @@
 #include "support/support.h"
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath {
@@ -38,6 +39,10 @@ class PrepareTest : public testing::Test {
     for (const Id bit : cohort.bits(student, period))
       names.push_back(cohort.schema().course(cohort.schema().course_of(bit)).name);
     return names;
+  }
+  static std::string note(const Prepared& prepared, std::size_t number) {
+    return number < prepared.report.notes.size() ? render_settings(prepared.report.notes[number], "--")
+                                                 : "no such note";
   }
   TemporaryFolder folder_;
 };
@@ -195,13 +200,115 @@ TEST_F(PrepareTest, ExpressionsSeeNumbersWhereTheyNeedThem) {
   EXPECT_EQ(courses(p.cohort, 0, 1), (Names{"B!"}));
 }
 
+TEST_F(PrepareTest, MissingValuesInEveryColumn) {
+  const std::string rows =
+      "student,period,course,grade,major\na,1,A,7,NA\na,1,B,N/"
+      "A,Biology\nb,1,A,-,-\nb,1,B,4,null\nNA,1,A,5,x\nb,1,NA,5,x\n"
+      "b,NA,B,5,x\n";
+  TableOptions options;
+  options.max_bad = 1;
+  const Prepared p = prepare(rows, options);
+  EXPECT_EQ(p.report.rows_kept, 4);
+  EXPECT_EQ(p.report.rows_rejected(), 3);
+  const auto reasons = p.report.rejects.by_reason();
+  EXPECT_EQ(reasons.size(), 3U);
+  for (const char* reason : {"no student: a word for missing values stands there",
+                             "no course: a word for missing values stands there", "no period"})
+    EXPECT_EQ(std::ranges::count(reasons, std::pair<std::string, std::int64_t>(reason, 1)), 1) << reason;
+  ASSERT_EQ(p.cohort.attributes().size(), 1U);
+  EXPECT_EQ(p.cohort.attributes()[0].codes, (std::vector<Id>{0, -1}));
+  EXPECT_EQ(note(p, 0), "missing values written as NA, N/A, NULL, -: 1 in period, 2 in grade, 3 in major (--missing)");
+  // A condition over such a column is a condition over its numbers, and a course of that name still no course.
+  options.where = "grade >= 5 OR student = 'b'";
+  const Prepared selected = prepare(rows, options);
+  EXPECT_EQ(selected.report.rows_kept, 3);
+  EXPECT_EQ(selected.report.rows_rejected(), 3);
+  options.missing = {"null"};
+  options.where.clear();
+  EXPECT_EQ(prepare(rows, options).report.rows_kept, 6);
+}
+
+TEST_F(PrepareTest, RowsReadAreAllRows) {
+  TableOptions options;
+  options.where = "period = '1'";
+  const Stage read = prepare("student,period,course\na,1,A\nb,2,B\nc,2,A\n", options).report.stages.front();
+  EXPECT_EQ(read.rows, 3);
+  EXPECT_EQ(read.students, 3);
+  EXPECT_EQ(read.courses, 2);
+}
+
+TEST_F(PrepareTest, DecimalCommasAreNumbers) {
+  TableOptions options;
+  options.where = "grade >= 5.5";
+  options.delimiter = Delimiter{';'};
+  EXPECT_EQ(prepare("student;period;course;grade\na;1;A;7,5\na;1;B;5,4\na;1;C;10\n", options).report.rows_kept, 2);
+}
+
+TEST_F(PrepareTest, TitlesOfCourses) {
+  TableOptions options;
+  options.map = {{"label", "title"}};
+  const Cohort cohort = prepare("student,period,course,title\na,1,A,Algebra\nb,1,A,NA\nb,1,B,-\n", options).cohort;
+  EXPECT_EQ(cohort.schema().course(0).label, "Algebra");
+  EXPECT_EQ(cohort.schema().course(1).label, "");
+}
+
+TEST_F(PrepareTest, TermsThatDoNotFitAreAskedAbout) {
+  const std::string rows = "student,term,course\na,2010.1,A\na,2010.2,B\nb,2010,A\n";
+  EXPECT_EQ(
+      refusal(rows),
+      "t.csv: term label '2010' does not fit the others ('2010.1', '2010.2', ...); say which term each is in a file "
+      "of code,term: terms");
+  std::ofstream(folder_ / "terms.csv") << "code,term\n2010,2010.1\n";
+  TableOptions options;
+  options.terms_file = (folder_ / "terms.csv").string();
+  options.periods = PeriodRule::terms_since_entry;
+  const Cohort cohort = prepare(rows, options).cohort;
+  EXPECT_EQ(courses(cohort, 0, 0), Names{"A"});
+  EXPECT_EQ(courses(cohort, 0, 1), Names{"B"});
+  EXPECT_EQ(courses(cohort, 1, 0), Names{"A"});
+}
+
+TEST_F(PrepareTest, MonthsFallIntoAcademicYears) {
+  const std::string rows = "student,term,course,plan\na,2008-09,A,x\na,2009-01,B,y\na,2009-08,C,z\na,2008-12,D,w\n";
+  Cohort cohort = prepare(rows).cohort;
+  EXPECT_EQ(courses(cohort, 0, 0), (Names{"A", "B", "D"}));
+  EXPECT_EQ(courses(cohort, 0, 1), Names{"C"});
+  EXPECT_EQ(cohort.attributes()[0].values, Names{"z"});  // of the latest row
+  TableOptions options;
+  options.year_starts = 1;
+  cohort = prepare(rows, options).cohort;
+  EXPECT_EQ(courses(cohort, 0, 0), (Names{"A", "D"}));
+  options.summer_codes = {"8"};
+  options.summer = RowRule::drop;
+  EXPECT_EQ(prepare(rows, options).report.rows_filtered(), 1);
+}
+
+TEST_F(PrepareTest, ARuleThatDropsNothingSaysSo) {
+  TableOptions options;
+  options.passed_only = true;
+  options.withdrawn = RowRule::drop;
+  const Prepared p = prepare("student,period,course,grade\na,1,A,7\na,1,B,pass\n", options);
+  EXPECT_EQ(
+      note(p, 0),
+      "--withdrawn drop drops nothing: no grade that was seen counts as withdrawn (--withdrawn-grades names them)");
+  EXPECT_EQ(
+      note(p, 1),
+      "--passed-only drops nothing: no grade that was seen counts as failed (--failing-grades names them, --pass-mark "
+      "says which numbers pass)");
+  EXPECT_EQ(note(p, 2), "1 row has a number as grade and counts as passed: --pass-mark says which numbers pass");
+  options.pass_mark = PassMark{8, false};
+  EXPECT_EQ(prepare("student,period,course,grade\na,1,A,7\na,1,B,9\n", options).report.rows_filtered(), 1);
+}
+
 TEST_F(PrepareTest, FaultsAreSaidInOneLine) {
   EXPECT_EQ(
       refusal("stud,period,course\na,1,A\n"),
       "t.csv: no column for the student; its columns are stud, period, course; name it by map \"student=COLUMN\"");
-  EXPECT_EQ(refusal("S31185,1,M100\nS31186,1,M100\n"),
-            "t.csv: no column for the student; its first line has no column name known here (is it data?); name it by "
-            "map \"student=COLUMN\"");
+  EXPECT_EQ(
+      refusal("S31185,1,M100\nS31186,1,M100\n"),
+      "t.csv: no column for the student, nor for the course, nor for the period or the term; its first line has no "
+      "column name known here (is it data?); name them by map \"student=COLUMN\", map \"course=COLUMN\", map "
+      "\"period=COLUMN\" or map \"term=COLUMN\"");
   EXPECT_EQ(refusal("student,period,course\n"), "t.csv: it names columns but has no row");
   EXPECT_EQ(
       refusal("student,period,course\na,x,A\nb,1,A\n"),

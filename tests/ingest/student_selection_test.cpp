@@ -62,8 +62,7 @@ TEST_F(StudentSelectionTest, CoursesAndPeriodsStayAndTheConditionIsRecorded) {
 TEST_F(StudentSelectionTest, FaultsAreNamed) {
   EXPECT_EQ(refusal("majr = 'Biology'"), "where: no column 'majr' (did you mean 'major'?)");
   EXPECT_EQ(refusal("score > 8"),  // one student's score is no number
-            "where: not an SQL expression over the columns there are ('text' takes single quotes, a \"column name\" "
-            "double ones)");
+            "where: column 'score' would have to be numbers and has other texts; try_cast(x AS DOUBLE) skips these");
   EXPECT_EQ(test::message_of<InputError>([] { select_students(cohort(), "entry > 2020"); }),
             "where selects none of the 3 students; 'desirepath inspect' names the attributes");
   EXPECT_THROW(selected("EXISTS (SELECT * FROM read_text('/etc/passwd'))"), OptionError);

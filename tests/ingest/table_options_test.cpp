@@ -26,7 +26,7 @@ SettingValue another_value(const Setting& info) {
     case SettingKind::pairs:
       return std::map<std::string, std::string>{{"student", "EMPLID"}};
     default:
-      return std::string(";");
+      return std::string(info.takes == "NUMBER" ? "7" : ";");
   }
 }
 

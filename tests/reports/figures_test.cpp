@@ -1,10 +1,16 @@
+#include <cmath>
+#include <regex>
+#include <set>
+
 #include "support/example_cohorts.h"
 #include "support/support.h"
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/table.h"
 #include "desirepath/reports/cohort_figures.h"
 #include "desirepath/reports/html_page.h"
 #include "desirepath/reports/palette.h"
+#include "desirepath/reports/selection_figure.h"
 #include "desirepath/reports/suppression.h"
 #include "desirepath/reports/svg.h"
 
@@ -32,6 +38,126 @@ TEST(Figures, TablesAddUpToTheCohort) {
     students += std::get<std::int64_t>(row[1]);
   EXPECT_EQ(enrollments, summary.enrollments);
   EXPECT_EQ(students, 500);
+}
+
+/// Students by the number of their courses.
+CohortSummary counts_of(const std::vector<std::int64_t>& counts) {
+  CohortSummary summary = summary_of(100);
+  double n = 0, total = 0, squares = 0;
+  for (std::size_t c = 0; c < counts.size(); ++c) {
+    const auto students = static_cast<double>(counts[c]), value = static_cast<double>(c);
+    n += students;
+    total += students * value;
+    squares += students * value * value;
+  }
+  summary.course_counts = counts;
+  summary.students = static_cast<std::int64_t>(n);
+  summary.mean_courses = total / n;
+  summary.sd_courses = std::sqrt(squares / n - summary.mean_courses * summary.mean_courses);
+  return summary;
+}
+std::vector<std::int64_t> bells(const std::vector<std::pair<double, double>>& centers_and_heights) {
+  std::vector<std::int64_t> counts(41, 0);
+  for (std::size_t c = 0; c < counts.size(); ++c) {
+    for (const auto& [center, height] : centers_and_heights) {
+      const double z = (static_cast<double>(c) - center) / 3;
+      counts[c] += std::lround(height * std::exp(-0.5 * z * z));
+    }
+  }
+  return counts;
+}
+
+TEST(Figures, TwoPeaksAreSaid) {
+  const Figure two = course_histogram(counts_of(bells({{10, 300}, {30, 200}})), 10);
+  EXPECT_NE(two.finding.find("There are two peaks, about 10 and 30 courses"), std::string::npos) << two.finding;
+  for (const auto& single : {bells({{20, 300}}), bells({{10, 300}, {14, 200}}), bells({{10, 300}, {30, 10}})})
+    EXPECT_EQ(course_histogram(counts_of(single), 10).finding.find("two peaks"), std::string::npos);
+}
+
+/// Of every text, where it ends if a letter is 0.6 of its size wide, against the edge of the picture.
+void expect_texts_inside(const std::string& svg, double width) {
+  static const std::regex text("<text x=\"([0-9.-]+)\" y=\"([0-9.-]+)\" font-size=\"([0-9.]+)\"([^>]*)>([^<]*)</text>");
+  int seen = 0;
+  for (std::sregex_iterator at(svg.begin(), svg.end(), text), end; at != end; ++at, ++seen) {
+    const std::string rest = (*at)[4];
+    if (rest.find("rotate") != std::string::npos) continue;
+    const double x = std::stod((*at)[1]), size = std::stod((*at)[3]);
+    const double length = 0.56 * size * static_cast<double>(display_width((*at)[5].str()));
+    const bool ends = rest.find("\"end\"") != std::string::npos, middle = rest.find("\"middle\"") != std::string::npos;
+    const double left = ends ? x - length : middle ? x - length / 2 : x;
+    EXPECT_GE(left, -1) << (*at)[5];
+    EXPECT_LE(left + length, width + 1) << (*at)[5];
+    EXPECT_GE(std::stod((*at)[2]), 8) << (*at)[5];
+  }
+  EXPECT_GT(seen, 3);
+}
+
+TEST(Figures, NoTextIsCutOff) {
+  // The mass at the right edge, where the curve's name used to leave the picture.
+  for (const auto& counts : {bells({{39, 300}}), bells({{5, 300}}), bells({{2, 300}, {39, 300}})})
+    expect_texts_inside(course_histogram(counts_of(counts), 10).svg, 760);
+  CohortSummary summary;
+  summary.grouping = "school";
+  summary.time = "year";
+  summary.times = {"2000", "2001"};
+  summary.students = 900;
+  for (int g = 0; g < 9; ++g) {  // all but one thin, at the top
+    summary.groups.push_back("School of a Long Name " + std::to_string(g));
+    summary.by_group.push_back(std::vector<CellCount>(2, g == 0 ? CellCount{100000, 900} : CellCount{20, 20}));
+    summary.enrollments += g == 0 ? 200000 : 40;
+  }
+  expect_texts_inside(enrollment_areas(summary, 10).svg, 760);
+}
+
+TEST(Figures, TheChosenNumberOfStatesStandsOnNoTick) {
+  Selection selection;
+  selection.model = "nb";
+  selection.training_students = selection.validation_students = 100;
+  for (const Id states : {2, 3, 4}) {
+    SelectionRow row;
+    row.states = states;
+    row.bic = row.aic = row.icl = 1000 - 10.0 * states;  // the last is the lowest, at the panel's lower edge
+    row.held_out = -10 + states;
+    selection.rows.push_back(row);
+  }
+  selection.best_bic = selection.best_aic = selection.best_icl = selection.best_held_out = 4;
+  const std::string svg = selection_figure(selection).svg;
+  expect_texts_inside(svg, 760);
+  static const std::regex chosen("y=\"([0-9.]+)\"[^>]*>K = 4</text>");
+  int seen = 0;
+  for (std::sregex_iterator at(svg.begin(), svg.end(), chosen), end; at != end; ++at, ++seen) {
+    const double y = std::stod((*at)[1]);
+    EXPECT_TRUE(y <= 178 || (y >= 238 - 12 && y <= 388)) << y;  // inside the panels, which end above their ticks
+  }
+  EXPECT_EQ(seen, 4);
+}
+
+TEST(Figures, AFileSaysWhatItShows) {
+  const Figure figure = course_histogram(summary_of(200), 10);
+  const std::string file = standalone_svg(figure);
+  EXPECT_TRUE(file.starts_with("<svg "));
+  EXPECT_NE(file.find(">Courses per student</text>"), std::string::npos);
+  EXPECT_EQ(figure.svg.find(">Courses per student</text>"), std::string::npos);
+  EXPECT_NE(file.find("height=\"414\""), std::string::npos);
+}
+
+TEST(Figures, BandsWithoutSubjects) {
+  const auto grouped = [](const std::vector<std::string>& names) {
+    CohortParts parts =
+        test::random_cohort({.students = 60, .courses = static_cast<Id>(names.size()), .periods = 2}, RandomStream(4))
+            .parts();
+    std::vector<Course> courses;
+    for (const std::string& name : names)
+      courses.push_back({name, "", "", "", "", {}, {}});
+    parts.schema = Schema(courses, parts.schema.periods());
+    const CohortSummary summary = summarise(Cohort(std::move(parts)));
+    return std::pair(summary.grouping, std::set<std::string>(summary.groups.begin(), summary.groups.end()));
+  };
+  using Groups = std::set<std::string>;
+  EXPECT_EQ(grouped({"MATH 101", "MATH 102", "CHEM-1", "CHEM-2"}),
+            std::pair(std::string("subject code"), Groups{"CHEM", "MATH"}));
+  EXPECT_EQ(grouped({"A", "B", "Logic"}), std::pair(std::string("course"), Groups{"A", "B", "Logic"}));
+  EXPECT_EQ(grouped({"C1", "C2", "C3"}), std::pair(std::string("course"), Groups{"C1", "C2", "C3"}));
 }
 
 TEST(SuppressionProperty, NoBinRestsOnFewStudentsAndTotalsStay) {

@@ -210,26 +210,39 @@ struct Signature {
 };
 
 constexpr std::string_view save_as_csv = "save it as CSV (UTF-8) there and give that file";
+constexpr std::string_view from_r = "write it as CSV in R: write.csv(x, \"table.csv\", row.names = FALSE)";
+constexpr std::string_view from_spss =
+    "write it as CSV in SPSS: File > Save As > CSV, or SAVE TRANSLATE OUTFILE='table.csv' /TYPE=CSV /FIELDNAMES";
+constexpr std::string_view from_stata = "write it as CSV in Stata: export delimited using table.csv";
+constexpr std::string_view from_sas = "write it as CSV in SAS: proc export data=x outfile='table.csv' dbms=csv; run;";
 using namespace std::string_view_literals;
 constexpr std::array signatures = {
     Signature{0, "\x1f\x8b"sv, FileKind::gzip, "gzip", ""},
     Signature{0, "\x28\xb5\x2f\xfd"sv, FileKind::zstd, "zstd", ""},
     Signature{0, "PAR1"sv, FileKind::parquet, "Parquet", ""},
     Signature{8, "DUCK"sv, FileKind::duckdb, "DuckDB", ""},
-    Signature{0, "PK\x03\x04"sv, FileKind::foreign, "a zip file or an Excel workbook (.xlsx)",
-              "open it and save the sheet as CSV (UTF-8), or unpack it, and give that file"},
+    Signature{0, "PK\x03\x04"sv, FileKind::workbook, "an Excel workbook (.xlsx)", ""},
     Signature{0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv, FileKind::foreign, "an old Excel workbook (.xls)", save_as_csv},
     Signature{0, "%PDF"sv, FileKind::foreign, "a PDF", "ask for the table itself, as CSV"},
     Signature{0, "BZh"sv, FileKind::foreign, "bzip2 data", "unpack it (bunzip2) and give the result"},
     Signature{0, "\3757zXZ\0"sv, FileKind::foreign, "xz data", "unpack it (unxz) and give the result"},
     Signature{0, "7z\xbc\xaf\x27\x1c"sv, FileKind::foreign, "a 7-zip archive", "unpack it and give the result"},
     Signature{0, "SQLite format 3\0"sv, FileKind::foreign, "an SQLite database", "export the table as CSV"},
-    Signature{0, "$FL2"sv, FileKind::foreign, "an SPSS file", save_as_csv},
-    Signature{0, "$FL3"sv, FileKind::foreign, "an SPSS file", save_as_csv},
-    Signature{0, "<stata_dta>"sv, FileKind::foreign, "a Stata file", save_as_csv},
-    Signature{84, "SAS FILE"sv, FileKind::foreign, "a SAS data set", save_as_csv},
-    Signature{0, "RDX2"sv, FileKind::foreign, "an R data file", save_as_csv},
-    Signature{0, "RDX3"sv, FileKind::foreign, "an R data file", save_as_csv},
+    Signature{0, "$FL2"sv, FileKind::foreign, "an SPSS file (.sav)", from_spss},
+    Signature{0, "$FL3"sv, FileKind::foreign, "an SPSS file (.sav)", from_spss},
+    Signature{0, "<stata_dta>"sv, FileKind::foreign, "a Stata file (.dta)", from_stata},
+    Signature{84, "SAS FILE"sv, FileKind::foreign, "a SAS data set", from_sas},
+    Signature{0, "RDX2"sv, FileKind::foreign, "an R data file (.rda)", from_r},
+    Signature{0, "RDX3"sv, FileKind::foreign, "an R data file (.rda)", from_r},
+    Signature{0, "RDA2\n"sv, FileKind::foreign, "an R data file (.rda)", from_r},
+    Signature{0, "RDA3\n"sv, FileKind::foreign, "an R data file (.rda)", from_r},
+    Signature{0, "X\n\0\0\0\2"sv, FileKind::foreign, "an R object (.rds)", from_r},
+    Signature{0, "X\n\0\0\0\3"sv, FileKind::foreign, "an R object (.rds)", from_r},
+    Signature{0, "A\n2\n"sv, FileKind::foreign, "an R object (.rds)", from_r},
+    Signature{0, "A\n3\n"sv, FileKind::foreign, "an R object (.rds)", from_r},
+    Signature{0, "\x71\2\1\0"sv, FileKind::foreign, "a Stata file (.dta)", from_stata},
+    Signature{0, "\x72\2\1\0"sv, FileKind::foreign, "a Stata file (.dta)", from_stata},
+    Signature{0, "\x73\2\1\0"sv, FileKind::foreign, "a Stata file (.dta)", from_stata},
     Signature{257, "ustar"sv, FileKind::foreign, "a tar archive", "unpack it (tar -xf) and give the files in it"},
     Signature{0, "ARROW1"sv, FileKind::foreign, "an Arrow/Feather file", "write it as Parquet or CSV"},
     Signature{0, "\177ELF"sv, FileKind::foreign, "a program", "give a table"},

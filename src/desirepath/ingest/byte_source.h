@@ -10,7 +10,7 @@
 
 namespace desirepath::inline ingest {
 
-enum class FileKind { text, gzip, zstd, parquet, duckdb, archive, foreign };
+enum class FileKind { text, gzip, zstd, parquet, duckdb, workbook, archive, foreign };
 
 struct FileKindInfo {
   FileKind kind = FileKind::text;

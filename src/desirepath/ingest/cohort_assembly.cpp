@@ -21,6 +21,19 @@ std::string nothing_left(const RowCollection& collection, const SiftedRows& sift
 
 namespace {
 
+/// What the course file does not say of a course, another list may; what none says, the rows may.
+void fill_gaps(Course& course, const Course& other) {
+  const auto fill = [](auto& field, const auto& value) {
+    if (field.empty()) field = value;
+  };
+  fill(course.label, other.label);
+  fill(course.subject, other.subject);
+  fill(course.school, other.school);
+  fill(course.concentration, other.concentration);
+  fill(course.prerequisites, other.prerequisites);
+  fill(course.attributes, other.attributes);
+}
+
 /// Listed courses in the list's order, then the others in natural order; `number` says where each of the collection's
 /// went.
 Schema make_schema(const RowCollection& collection, const SiftedRows& sifted, int periods, std::vector<Id>& number) {
@@ -35,7 +48,15 @@ Schema make_schema(const RowCollection& collection, const SiftedRows& sifted, in
     const auto [at, is_new] = place.try_emplace(name, static_cast<Id>(courses.size()));
     if (is_new) courses.push_back({name, "", "", "", "", {}, {}});
     number[c] = at->second;
-    Course& course = courses[static_cast<std::size_t>(at->second)];
+  }
+  for (const Course& labelled : collection.labelled) {
+    if (const auto at = place.find(labelled.name); at != place.end())
+      fill_gaps(courses[static_cast<std::size_t>(at->second)], labelled);
+  }
+  for (const std::uint32_t c : collection.courses.in_natural_order()) {
+    if (number[c] < 0) continue;
+    Course& course = courses[static_cast<std::size_t>(number[c])];
+    if (course.label.empty()) course.label = collection.label.of(c);
     if (course.subject.empty()) course.subject = collection.subject.of(c);
     if (course.school.empty()) course.school = collection.school.of(c);
   }

@@ -11,23 +11,36 @@
 
 namespace desirepath::inline ingest {
 
-std::vector<Course> read_course_file(const std::filesystem::path& path) {
+std::vector<Course> read_course_file(const std::filesystem::path& path, const ColumnNames& names,
+                                     const MissingValues& missing) {
   // What can be read once alone is a table.
   if (std::filesystem::is_regular_file(path) && detect_file_kind(path).kind == FileKind::text) {
     if (auto courses = courses_from_curriculum(read_text_file(path), path.string())) return *std::move(courses);
   }
-  return courses_from_table(read_small_table(path.string()));
+  return courses_from_table(read_small_table(path.string()), names, missing);
 }
 
-std::vector<Course> courses_from_table(const SmallTable& table) {
-  const std::size_t name = table.require("course");
-  const auto label = table.find("label"), subject = table.find("subject"), school = table.find("school"),
-             concentration = table.find("concentration"), prerequisites = table.find("prerequisites");
+std::vector<Course> courses_from_table(const SmallTable& table, const ColumnNames& names,
+                                       const MissingValues& missing) {
+  // As the user maps it, where the list has such a column; the expressions of an enrollment table name none.
+  const auto find = [&](const std::string& role) -> std::optional<std::size_t> {
+    const auto given = names.find(role);
+    const auto mapped = given == names.end() ? table.columns.end() : std::ranges::find(table.columns, given->second);
+    if (mapped != table.columns.end()) return static_cast<std::size_t>(mapped - table.columns.begin());
+    return table.find(role);
+  };
+  const std::size_t name = find("course") ? *find("course") : table.require("course");
+  const auto label = find("label") ? find("label") : table.find("title");
+  const auto subject = find("subject"), school = find("school"), concentration = find("concentration"),
+             prerequisites = find("prerequisites");
   const std::set<std::optional<std::size_t>> known = {name, label, subject, school, concentration, prerequisites};
   std::vector<Course> courses;
   std::set<std::string> seen;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    const auto& row = table.rows[r];
+    std::vector<std::string> row = table.rows[r];
+    for (std::string& cell : row) {
+      if (missing.contains(cell)) cell.clear();
+    }
     const SourcePosition position{table.file, table.records[r], 0};
     Course course;
     course.name = row[name];

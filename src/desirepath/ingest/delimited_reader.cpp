@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/ingest/column_names.h"
 
 namespace desirepath::inline ingest {
 
@@ -150,22 +150,12 @@ bool DelimitedReader::read_header(const std::string& file) {
                      concat("the line of column names has ", with_separators(std::ssize(row_)), " columns, over ",
                             with_separators(most_columns), "; give a table with one row an enrollment"));
   }
-  std::map<std::string, std::size_t> seen;  // name -> column
-  for (const std::string_view cell : row_) {
-    std::string name(trimmed(cell));
-    const auto position = SourcePosition{file, record_, static_cast<std::int64_t>(columns_.size()) + 1};
-    if (!is_valid_utf8(name)) {
-      throw InputError(
-          position, concat("the column's name is not valid ", text_->encoding(), "; give ", setting_name("encoding")));
-    }
-    if (name.empty()) name = concat("column", columns_.size() + 1);
-    const auto [same, is_new] = seen.emplace(lower_case(name), columns_.size());
-    if (!is_new) {  // not quoted: a first line that is data may hold a student's id
-      throw InputError(position, concat("columns ", same->second + 1, " and ", position.column,
-                                        " have the same name; rename one of them"));
-    }
-    columns_.push_back(std::move(name));
+  for (std::size_t c = 0; c < row_.size(); ++c) {
+    if (is_valid_utf8(row_[c])) continue;
+    throw InputError({file, record_, static_cast<std::int64_t>(c) + 1},
+                     concat("the column's name is not valid ", text_->encoding(), "; give ", setting_name("encoding")));
   }
+  columns_ = column_names(row_, file, record_);
   return true;
 }
 

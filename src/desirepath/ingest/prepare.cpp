@@ -26,6 +26,10 @@ Preparation prepare_tables(const std::vector<std::string>& sources, const TableO
     made.failure = *bad + "; 'desirepath check' lists the reasons";
     return made;
   }
+  if (!collection.question.empty()) {
+    made.failure = concat(made.report.sources.front().file, ": ", collection.question);
+    return made;
+  }
   const SiftedRows sifted = apply_rules(collection, options);
   made.report.count_fates(collection, sifted, options);
   made.failure = nothing_left(collection, sifted, options);

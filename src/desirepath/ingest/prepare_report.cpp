@@ -47,6 +47,38 @@ std::string first_place_of(const std::string& reason, const PrepareReport& repor
                 with_separators(first->record), first->column.empty() ? "" : ", column ", first->column);
 }
 
+void note_missing(const RowCollection& collection, const TableOptions& options, std::vector<std::string>& notes) {
+  std::vector<std::string> columns;
+  for (const auto& [column, cells] : collection.missing)
+    columns.push_back(concat(with_separators(cells), " in ", column));
+  if (columns.empty()) return;
+  notes.push_back(concat("missing values written as ", join(options.missing, ", "), ": ", join(columns, ", "), " (",
+                         setting_name("missing"), ")"));
+}
+
+void note_grades(const GradeTally& grades, const TableOptions& options, std::vector<std::string>& notes) {
+  const std::int64_t withdrawn = grades.rows_of(GradeMeaning::withdrawn), failed = grades.rows_of(GradeMeaning::failed);
+  if (withdrawn > 0 && options.withdrawn == RowRule::keep) {
+    notes.push_back(concat(counted(withdrawn, "row has", "rows have"), " a withdrawal grade: taken all the same (",
+                           setting_name("withdrawn"), " drop leaves such rows out)"));
+  }
+  if (options.withdrawn == RowRule::drop && withdrawn == 0) {
+    notes.push_back(concat(setting_name("withdrawn"),
+                           " drop drops nothing: no grade that was seen counts as withdrawn (",
+                           setting_name("withdrawn-grades"), " names them)"));
+  }
+  if (options.passed_only && failed == 0) {
+    notes.push_back(concat(setting_name("passed-only"), " drops nothing: no grade that was seen counts as failed (",
+                           setting_name("failing-grades"), " names them, ", setting_name("pass-mark"),
+                           " says which numbers pass)"));
+  }
+  if (options.passed_only && grades.unmarked_numbers() > 0) {
+    notes.push_back(concat(counted(grades.unmarked_numbers(), "row has a number as grade and counts",
+                                   "rows have numbers as grades and count"),
+                           " as passed: ", setting_name("pass-mark"), " says which numbers pass"));
+  }
+}
+
 }  // namespace
 
 PrepareReport PrepareReport::of_reading(RowCollection& collection, const TableOptions& options) {
@@ -74,10 +106,16 @@ PrepareReport PrepareReport::of_reading(RowCollection& collection, const TableOp
                                                                              : "periods are counted from the term",
                                   " (", setting_name("periods"), " says otherwise)"));
   }
-  if (collection.withdrawals > 0 && options.withdrawn == RowRule::keep) {
-    report.notes.push_back(concat(counted(collection.withdrawals, "row has", "rows have"),
-                                  " a withdrawal grade: taken all the same (", setting_name("withdrawn"),
-                                  " drop leaves such rows out)"));
+  report.notes.insert(report.notes.end(), collection.notes.begin(), collection.notes.end());
+  note_missing(collection, options, report.notes);
+  if (collection.courses_not_computed > 0) {
+    report.notes.push_back(concat("the expression for the course gives none in ",
+                                  counted(collection.courses_not_computed, "row", "rows"),
+                                  " (a part of it is missing): the student was there, no more is known"));
+  }
+  if (collection.grades) {
+    report.grades = collection.grades->table();
+    note_grades(*collection.grades, options, report.notes);
   }
   for (const AttributeColumn& column : collection.attributes) {
     if (!column.dropped) continue;
@@ -101,7 +139,11 @@ void PrepareReport::count_fates(const RowCollection& collection, const SiftedRow
   rows_kept = rows.back();
   const auto names = names_of_rules(options, sifted.last_period);
   std::int64_t left = rows_in - rows_rejected();
-  stages.push_back({"rows read", 0, left, std::ssize(sifted.students), std::ssize(courses)});
+  stages.push_back({"rows read", 0, left, collection.students_read, collection.courses_read});
+  if (options.summer == RowRule::drop && rows[static_cast<std::size_t>(Fate::summer)] == 0) {
+    notes.push_back(concat(setting_name("summer"), " drop drops nothing: no term is known as a summer term (",
+                           setting_name("summer-terms"), " names their codes)"));
+  }
   for (std::size_t f = 0; f < rule_count; ++f) {
     if (rows[f] == 0) continue;
     const auto fate = static_cast<Fate>(f);
@@ -110,13 +152,28 @@ void PrepareReport::count_fates(const RowCollection& collection, const SiftedRow
   }
 }
 
+namespace {
+
+/// The further labels of terms that were not understood, where the first reason is one.
+std::string other_labels(const std::string& reason, const RejectLog& rejects) {
+  static constexpr std::string_view begins = "term '";
+  std::vector<std::string> labels;
+  for (const auto& [other, count] : rejects.by_reason()) {
+    if (reason.starts_with(begins) && other.starts_with(begins) && other != reason)
+      labels.push_back(other.substr(begins.size() - 1, other.rfind('\'') + 2 - begins.size()));
+  }
+  return labels.empty() ? "" : concat(" (nor ", join(labels, ", "), ")");
+}
+
+}  // namespace
+
 std::optional<std::string> PrepareReport::too_many_rejected(double max_bad) const {
   const double bad = static_cast<double>(rows_rejected()) / static_cast<double>(std::max<std::int64_t>(1, rows_in));
   if (bad <= max_bad) return std::nullopt;
   const Reject& first = *std::ranges::min_element(rejects.kept(), {}, &Reject::place);
   const bool names_column = first.column.empty() || first.reason.find(first.column) != std::string::npos;
   return concat(to_string(SourcePosition{sources[first.source].file, first.record, 0}), ": ",
-                names_column ? "" : first.column + ": ", first.reason, "; ",
+                names_column ? "" : first.column + ": ", first.reason, other_labels(first.reason, rejects), "; ",
                 counted(rows_rejected(), "bad row", "bad rows"), " of ", with_separators(rows_in), " (",
                 fixed(100 * bad, 1), " %), over ", setting_name("max-bad"), " ", shortest(100 * max_bad), " %");
 }
@@ -151,6 +208,7 @@ nlohmann::ordered_json PrepareReport::to_json() const {
                                {"mapping", source.mapping}});
   }
   json["notes"] = notes;
+  if (grades) json["grades"] = grades->to_json();
   return json;
 }
 
@@ -169,6 +227,10 @@ void PrepareReport::print(std::ostream& out) const {
   }
   for (const std::string& note : notes)
     out << "note: " << note << '\n';
+  if (grades) {
+    out << '\n';
+    grades->print_text(out);
+  }
   out << "\nrows in " << with_separators(rows_in) << " = kept " << with_separators(rows_kept) << " + filtered "
       << with_separators(rows_filtered()) << " + rejected " << with_separators(rows_rejected()) << '\n';
   if (!stages.empty()) {

@@ -43,6 +43,7 @@ struct PrepareReport {
   std::int64_t rows_kept = 0;
   std::vector<Stage> stages;  // in the order the rules apply
   std::vector<std::string> notes;
+  std::optional<Table> grades;  // that were seen: rows, and what each counts as
   RejectLog rejects;
 
   /// Takes the sources and the rejects out of the collection.

@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <tuple>
-#include <unordered_map>
+#include <utility>
 
 #include "desirepath/core/available_memory.h"
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/ingest/course_list.h"
+#include "desirepath/ingest/decimal.h"
+#include "desirepath/ingest/missing_values.h"
 #include "desirepath/ingest/source.h"
+#include "desirepath/ingest/term_labels.h"
 
 namespace desirepath::inline ingest {
 
@@ -42,24 +44,6 @@ std::string CourseText::of(std::uint32_t course) const {
 }
 
 namespace {
-
-using Grades = std::set<std::string>;
-
-Grades grade_set(const std::vector<std::string>& given, std::initializer_list<const char*> usual) {
-  if (given.empty()) return {usual.begin(), usual.end()};
-  Grades grades;
-  for (const std::string& grade : given)
-    grades.insert(lower_case(trimmed(grade)));
-  return grades;
-}
-
-/// A number with a decimal point or comma.
-std::optional<double> decimal_in(std::string_view text) {
-  std::string plain(text);
-  std::ranges::replace(plain, ',', '.');
-  const auto value = number_in<double>(plain);
-  return value && std::isfinite(*value) ? value : std::nullopt;
-}
 
 /// A whole period number; "2.0" and "2,0" are 2, as spreadsheets write them.
 std::optional<int> period_in(std::string_view text) {
@@ -100,13 +84,12 @@ class Collector {
  public:
   explicit Collector(const TableOptions& options)
       : options_(options),
-        failing_(grade_set(options.failing_grades, {"f", "fail", "failed", "nc", "np", "u", "e", "wf", "i",
-                                                    "incomplete", "no credit", "not passed", "0"})),
-        withdrawn_(grade_set(options.withdrawn_grades,
-                             {"w", "wd", "wdr", "withdrawn", "withdraw", "withdrew", "dr", "drop", "dropped"})) {
+        missing_(options.missing),
+        grades_(GradeRules(options.failing_grades, options.withdrawn_grades, options.pass_mark)) {
     if (!options.terms_file.empty()) house_terms_ = terms_from_table(read_small_table(options.terms_file.string()));
     if (!options.aliases_file.empty()) aliases_ = aliases_from_table(read_small_table(options.aliases_file.string()));
-    if (!options.courses_file.empty()) out_.listed = read_course_file(options.courses_file);
+    if (!options.courses_file.empty()) out_.listed = read_course_file(options.courses_file, options.map, missing_);
+    if (!options.labels_file.empty()) out_.labelled = read_course_file(options.labels_file, options.map, missing_);
   }
 
   void read(const std::vector<std::string>& files, const ProgressSink& progress) {
@@ -118,7 +101,7 @@ class Collector {
       const std::int64_t rejected_before = out_.rejects.count();
       MappedSource source = open_source(files[f], f, options_, out_.rejects);
       settle_rules(source, files[f]);
-      FileRows rows{source, f, attribute_columns(source), {}, 0, 0};
+      FileRows rows{source, missing_, f, attribute_columns(source), {}, 0, 0, {}};
       const std::size_t rows_before = out_.rows.size();
       while (source.rows->next(rows.batch)) {
         const double done = source.rows->fraction();
@@ -134,6 +117,7 @@ class Collector {
                                   " of memory that are free"));
         }
         reserve_rows(rows_before, rows.batch.row_count(), done);
+        rows.missing_cells.resize(rows.batch.column_count, 0);
         for (rows.at = 0; rows.at < rows.batch.row_count(); ++rows.at)
           add(rows);
         rows.seen += static_cast<std::int64_t>(rows.batch.row_count());
@@ -141,26 +125,49 @@ class Collector {
       // Rows the reader itself rejected were never seen here.
       const std::int64_t unseen = out_.rejects.count() - rejected_before - std::exchange(rejected_here_, 0);
       out_.sources.push_back({files[f], source.rows->description(), source.preset, source.mapping, rows.seen + unseen});
+      note_missing(rows);
     }
   }
 
-  RowCollection take() { return std::move(out_); }
+  RowCollection take() {
+    settle_terms();
+    const auto with_others = [&](const StringInterner& selected, StringInterner& others) {
+      if (out_.not_selected == 0) return std::int64_t{selected.size()};
+      for (std::uint32_t number = 0; number < selected.size(); ++number)
+        others.number_of(selected.text(number));
+      return std::int64_t{others.size()};
+    };
+    out_.students_read = with_others(out_.students, other_students_);
+    out_.courses_read = with_others(out_.courses, other_courses_);
+    if (grades_.rows() > 0) out_.grades = std::move(grades_);
+    return std::move(out_);
+  }
 
  private:
   /// A file, and the row being read.
   struct FileRows {
     const MappedSource& source;
+    const MissingValues& missing;
     std::size_t number;                   // of the file
     std::vector<std::size_t> attributes;  // where in the collection each attribute of the file goes
     RowBatch batch;
     std::size_t at;
     std::int64_t seen;
+    std::vector<std::int64_t> missing_cells;  // by column, where a word stands for a missing value
 
-    std::string_view cell(const std::optional<std::size_t>& column) const {
+    /// As it stands, whatever it means.
+    std::string_view text(const std::optional<std::size_t>& column) const {
       if (!column) return {};
       const std::string_view text = batch.cell(at, *column);
       const bool is_trim = !text.empty() && text.front() > ' ' && text.back() > ' ';  // the usual case
       return is_trim ? text : trimmed(text);
+    }
+    /// Empty: missing.
+    std::string_view cell(const std::optional<std::size_t>& column) {
+      const std::string_view found = text(column);
+      if (!missing.contains(found)) return found;
+      ++missing_cells[*column];
+      return {};
     }
   };
 
@@ -188,9 +195,8 @@ class Collector {
     if (options_.summer == RowRule::drop) require(source.term.has_value(), setting_name("summer") + " drop", "term");
     if (options_.full_time_units > 0) require(source.units.has_value(), setting_name("full-time-units"), "units");
     if (options_.passed_only) require(source.grade.has_value(), setting_name("passed-only"), "grade");
-    term_rules_ = TermRules(house_terms_, options_.summer_codes.empty() ? source.summer_codes : options_.summer_codes,
-                            source.term_coding);
-    term_numbers_.clear();
+    terms_.begin_file({house_terms_, options_.summer_codes.empty() ? source.summer_codes : options_.summer_codes,
+                       source.term_coding, options_.year_starts});
   }
 
   std::vector<std::size_t> attribute_columns(const MappedSource& source) {
@@ -220,46 +226,54 @@ class Collector {
     return false;
   }
 
-  void add(const FileRows& rows) {
+  void add(FileRows& rows) {
     const MappedSource& source = rows.source;
-    if (const std::string_view column = rows.cell(source.not_a_number); !column.empty()) {
+    if (const std::string_view column = rows.text(source.not_a_number); !column.empty()) {
       reject(rows, std::string(column), "not a number, and an expression needs one");
       return;
     }
-    if (source.keep && rows.cell(source.keep) != "true") {
+    const std::string_view student = rows.text(source.student), course = rows.text(source.course);
+    const bool has_student = !student.empty() && !missing_.contains(student);
+    const bool has_course = !course.empty() && !missing_.contains(course);
+    if (source.keep && rows.text(source.keep) != "true") {
       ++out_.not_selected;
+      if (has_student) other_students_.number_of(student);
+      if (has_course) other_courses_.number_of(course);
       return;
     }
-    const std::string_view student = rows.cell(source.student);
-    if (student.empty()) {
-      reject(rows, "student", "no student");
+    if (!has_student) {
+      reject(rows, "student", student.empty() ? "no student" : "no student: a word for missing values stands there");
+      return;
+    }
+    if (!course.empty() && !has_course) {
+      reject(rows, "course", "no course: a word for missing values stands there");
       return;
     }
     Row row;
     std::int64_t when = 0;  // for the order of attribute values
     std::int32_t entry = -1;
     if (!read_time(rows, row, when) || !read_units(rows, row) || !read_entry(rows, entry)) return;
-    read_course(rows, row);
     row.student = out_.students.number_of(student);
+    if (has_course)
+      read_course(rows, course, row);
+    else if (source.computes_course)
+      ++out_.courses_not_computed;
     if (entry >= 0) note_entry(row.student, entry);
     note_attributes(rows, row.student, when);
     const bool is_known = !out_.rows.empty() && is_copy(out_.rows.back(), row) && take_in(out_.rows.back(), row);
     if (!is_known) out_.rows.push_back(row);
   }
 
-  bool read_time(const FileRows& rows, Row& row, std::int64_t& when) {
+  /// Terms stay labels here: what they mean is known when all have been seen.
+  bool read_time(FileRows& rows, Row& row, std::int64_t& when) {
     const bool from_entry = out_.periods != PeriodRule::as_given;
-    const std::string_view text = rows.cell(rows.source.term);
-    const std::int32_t number = text.empty() ? -1 : term_number(text);
-    if (from_entry && number < 0) return reject(rows, "term", text.empty() ? "no term" : "term not understood");
-    if (number >= 0) {
-      const Term& term = out_.terms[static_cast<std::size_t>(number)];
-      row.year = static_cast<std::int16_t>(term.academic_year);
-      when = term.key();
-      if (term.summer && options_.summer == RowRule::drop) row.fate = row.presence = Fate::summer;
-    }
+    const std::string_view label = rows.cell(rows.source.term);
+    const std::int32_t number = label.empty() ? -1 : terms_.number_of(label);
+    if (from_entry && number < 0) return reject(rows, "term", label.empty() ? "no term" : not_understood(rows, label));
+    if (number >= 0) when = terms_.rough_key(number);
     row.when = number;
     if (from_entry) return true;
+    if (number <= std::numeric_limits<std::int16_t>::max()) row.year = static_cast<std::int16_t>(number);
     const std::string_view period_text = rows.cell(rows.source.period);
     const auto period = period_in(period_text);
     if (!period) {
@@ -272,7 +286,18 @@ class Collector {
     return true;
   }
 
-  bool read_units(const FileRows& rows, Row& row) {
+  /// The first few labels are named: they are no student's, unless the wrong column is taken for the term.
+  std::string not_understood(const FileRows& rows, std::string_view label) {
+    constexpr std::size_t most_named = 5, longest = 40;
+    const auto digits = std::ranges::count_if(label, [](char c) { return c >= '0' && c <= '9'; });
+    const bool may_be_an_id = label == rows.text(rows.source.student) || digits > 6 || label.size() > longest;
+    const bool is_named = std::ranges::find(bad_labels_, label) != bad_labels_.end();
+    if (may_be_an_id || (!is_named && bad_labels_.size() >= most_named)) return "term not understood";
+    if (!is_named) bad_labels_.emplace_back(label);
+    return concat("term '", label, "' not understood");
+  }
+
+  bool read_units(FileRows& rows, Row& row) {
     if (options_.full_time_units <= 0) return true;
     const std::string_view text = rows.cell(rows.source.units);
     const auto units = text.empty() ? 0.0 : decimal_in(text);
@@ -281,55 +306,85 @@ class Collector {
     return true;
   }
 
-  bool read_entry(const FileRows& rows, std::int32_t& entry) {
+  bool read_entry(FileRows& rows, std::int32_t& entry) {
     const std::string_view text = rows.cell(rows.source.entry);
     if (text.empty() || out_.periods == PeriodRule::as_given) return true;
-    entry = term_number(text);
+    entry = terms_.number_of(text);
     return entry >= 0 || reject(rows, "entry", "entry term not understood");
   }
 
-  void read_course(const FileRows& rows, Row& row) {
-    std::string_view text = rows.cell(rows.source.course);
-    if (text.empty()) return;
+  void read_course(FileRows& rows, std::string_view text, Row& row) {
     if (!aliases_.empty()) {
       const auto alias = aliases_.find(std::string(text));
       if (alias != aliases_.end()) text = alias->second;
     }
     row.course = out_.courses.number_of(text);
-    out_.subject.add(row.course, rows.cell(rows.source.subject));
-    out_.school.add(row.course, rows.cell(rows.source.school));
+    if (rows.source.label) out_.label.add(row.course, rows.cell(rows.source.label));
+    if (rows.source.subject) out_.subject.add(row.course, rows.cell(rows.source.subject));
+    if (rows.source.school) out_.school.add(row.course, rows.cell(rows.source.school));
     const std::string_view grade = rows.cell(rows.source.grade);
-    if (grade.empty() || row.fate != Fate::kept) return;
-    const std::string lower = lower_case(grade);
-    if (withdrawn_.contains(lower)) {
-      ++out_.withdrawals;
-      if (options_.withdrawn == RowRule::drop) row.fate = Fate::withdrawn;
-    } else if (options_.passed_only && failing_.contains(lower)) {
-      row.fate = Fate::not_passed;
-    }
+    if (grade.empty()) return;
+    const GradeMeaning meaning = grades_.count(grade, row.student);
+    if (meaning == GradeMeaning::withdrawn && options_.withdrawn == RowRule::drop) row.fate = Fate::withdrawn;
+    if (meaning == GradeMeaning::failed && options_.passed_only) row.fate = Fate::not_passed;
   }
 
-  /// Number of the term a label stands for, or -1.
-  std::int32_t term_number(std::string_view label) {
-    const auto [known, is_new] = term_numbers_.try_emplace(term_labels_.number_of(label), -1);
-    if (!is_new) return known->second;
-    if (const auto term = term_rules_.parse(label)) {
-      const auto same = std::ranges::find(out_.terms, *term);
-      known->second = static_cast<std::int32_t>(same - out_.terms.begin());
-      if (same == out_.terms.end()) out_.terms.push_back(*term);
+  /// Now that all labels are known: what each row's term is, and the rules that go by it.
+  void settle_terms() {
+    const bool from_entry = out_.periods != PeriodRule::as_given;
+    TermLabels::Understood understood = terms_.understand();
+    if (!understood.misfits.empty()) {
+      const std::string what =
+          understood.may_be_named
+              ? concat(understood.misfits.size() == 1 ? "term label " : "term labels ", quoted_list(understood.misfits),
+                       understood.misfits.size() == 1 ? " does" : " do", " not fit the others (",
+                       quoted_list(understood.others), ", ...)")
+              : concat(counted(std::ssize(understood.misfits), "term label does", "term labels do"),
+                       " not fit the others (so many different ones: is it another column?)");
+      if (from_entry)
+        out_.question = concat(what, "; say which term each is in a file of code,term: ", setting_name("terms"));
+      else
+        out_.notes.push_back(concat(what, ": the year of these rows is not known (", setting_name("terms"), ")"));
     }
-    return known->second;
+    if (from_entry && !understood.note.empty()) out_.notes.push_back(understood.note);
+    if (from_entry && understood.may_be_named && !understood.not_in_file.empty()) {
+      out_.notes.push_back(concat(options_.terms_file.filename().string(), " does not list ",
+                                  quoted_list(understood.not_in_file), ": read as they stand"));
+    }
+    for (Row& row : out_.rows) {
+      const std::int32_t label = from_entry ? row.when : row.year;
+      const std::int32_t number = label < 0 ? -1 : understood.of_label[static_cast<std::size_t>(label)];
+      if (from_entry) row.when = std::max(number, 0);
+      row.year = -1;
+      if (number < 0) continue;
+      const Term& term = understood.terms[static_cast<std::size_t>(number)];
+      row.year = static_cast<std::int16_t>(term.academic_year);
+      if (term.summer && options_.summer == RowRule::drop) row.fate = row.presence = Fate::summer;
+    }
+    for (std::int32_t& entry : out_.entry)
+      entry = entry < 0 ? -1 : understood.of_label[static_cast<std::size_t>(entry)];
+    out_.terms = std::move(understood.terms);
+  }
+
+  void note_missing(const FileRows& rows) {
+    for (const auto& [role, column] : rows.source.roles) {
+      if (column >= rows.missing_cells.size() || rows.missing_cells[column] == 0) continue;
+      const auto known = std::ranges::find(out_.missing, role, &std::pair<std::string, std::int64_t>::first);
+      if (known == out_.missing.end())
+        out_.missing.emplace_back(role, rows.missing_cells[column]);
+      else
+        known->second += rows.missing_cells[column];
+    }
   }
 
   /// The earliest of those that a student's rows name.
   void note_entry(std::uint32_t student, std::int32_t term) {
     if (student >= out_.entry.size()) out_.entry.resize(student + 1, -1);
-    const auto key = [&](std::int32_t number) { return out_.terms[static_cast<std::size_t>(number)].key(); };
     std::int32_t& known = out_.entry[student];
-    if (known < 0 || key(term) < key(known)) known = term;
+    if (known < 0 || terms_.rough_key(term) < terms_.rough_key(known)) known = term;
   }
 
-  void note_attributes(const FileRows& rows, std::uint32_t student, std::int64_t when) {
+  void note_attributes(FileRows& rows, std::uint32_t student, std::int64_t when) {
     for (std::size_t a = 0; a < rows.attributes.size(); ++a) {
       AttributeColumn& column = out_.attributes[rows.attributes[a]];
       if (column.dropped) continue;
@@ -353,14 +408,15 @@ class Collector {
   }
 
   const TableOptions& options_;
-  Grades failing_, withdrawn_;
+  MissingValues missing_;
+  GradeTally grades_;
   std::map<std::string, Term> house_terms_;
   std::map<std::string, std::string> aliases_;
-  TermRules term_rules_;  // of the file being read
-  StringInterner term_labels_;
-  std::unordered_map<std::uint32_t, std::int32_t> term_numbers_;
-  std::size_t most_rows_ = 0;       // that the memory holds
-  std::int64_t rejected_here_ = 0;  // of the file being read, not by its reader
+  TermLabels terms_;
+  std::vector<std::string> bad_labels_;            // that were named
+  StringInterner other_students_, other_courses_;  // of rows that are not selected
+  std::size_t most_rows_ = 0;                      // that the memory holds
+  std::int64_t rejected_here_ = 0;                 // of the file being read, not by its reader
   RowCollection out_;
 };
 

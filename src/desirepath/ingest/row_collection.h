@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "desirepath/core/progress.h"
+#include "desirepath/ingest/grades.h"
 #include "desirepath/ingest/prepare_report.h"
 #include "desirepath/ingest/string_interner.h"
 #include "desirepath/ingest/table_options.h"
@@ -38,7 +40,8 @@ struct Row {
   std::uint32_t course = StringInterner::none;  // none: the row marks presence alone
   std::int32_t when = 0;                        // number of the term, or the period itself; the period once known
   float units = 0;                              // where they count
-  std::int16_t year = -1;                       // academic year where terms are known, else -1
+  std::int16_t year =
+      -1;  // academic year where terms are known, else -1; while reading, the term label beside a period
   Fate fate = Fate::kept;
   Fate presence = Fate::kept;  // the rule that ended the student's presence in the period, or kept
   std::uint32_t copies = 0;    // rows equal in all of this that came as well and are not kept
@@ -83,16 +86,23 @@ class CourseText {
 struct RowCollection {
   std::vector<SourceSummary> sources;
   RejectLog rejects;
-  std::int64_t not_selected = 0;              // rows for which the condition is not true
-  std::int64_t withdrawals = 0;               // rows with a withdrawal grade
+  std::int64_t not_selected = 0;                              // rows for which the condition is not true
+  std::int64_t students_read = 0;                             // with those that only rows not selected have
+  std::int64_t courses_read = 0;                              // the same
+  std::int64_t courses_not_computed = 0;                      // rows for which the expression for the course gives none
+  std::vector<std::pair<std::string, std::int64_t>> missing;  // columns, and cells where a word stands for missing
+  std::optional<GradeTally> grades;                           // where there is a column of them
+  std::vector<std::string> notes;                             // how terms were understood
+  std::string question;                       // what the user has to say before these rows can be used; empty: nothing
   PeriodRule periods = PeriodRule::as_given;  // what the rule came to: never automatic
   StringInterner students, courses;           // numbered as they first come
   std::vector<Course> listed;                 // of the course file
+  std::vector<Course> labelled;               // titles and groups for courses that are there
   std::vector<Row> rows;                      // as read
   std::vector<Term> terms;                    // by number
   std::vector<std::int32_t> entry;            // by student: term of entry where the input names one, else -1
   std::vector<AttributeColumn> attributes;
-  CourseText subject, school;
+  CourseText label, subject, school;
 };
 
 /// Throws InputError for a file that cannot be read as a table, OptionError for one that lacks what a rule needs.

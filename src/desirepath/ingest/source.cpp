@@ -13,6 +13,9 @@
 #include "desirepath/ingest/byte_source.h"
 #include "desirepath/ingest/delimited_reader.h"
 #include "desirepath/ingest/sql_table.h"
+#include "desirepath/ingest/sql_words.h"
+#include "desirepath/ingest/table_shapes.h"
+#include "desirepath/ingest/workbook.h"
 
 namespace desirepath::inline ingest {
 
@@ -139,11 +142,7 @@ class ColumnPlan {
       const auto column = at == columns.end() ? std::nullopt : std::optional<std::size_t>(at - columns.begin());
       bind({role, column, expression, concat(setting_name("map"), " ", role, "=", expression), /*by_user=*/true});
     }
-    require("student");
-    require("course");
-    if (!has("period") && !has("term")) {
-      refuse("no column for the period or the term", concat(remedy("period"), " or ", remedy("term")));
-    }
+    require_roles();
     add_attributes();
     if (!options.where.empty())
       bindings_.push_back(
@@ -174,11 +173,21 @@ class ColumnPlan {
     const auto nearest = looks_like_header(columns_) ? nearest_name(role, columns_) : std::nullopt;
     return concat(setting_name("map"), " \"", role, "=", nearest.value_or("COLUMN"), "\"");
   }
-  [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const {
-    throw InputError(concat(path_, ": ", what, "; ", column_list(columns_), "; name it by ", remedy));
-  }
-  void require(const std::string& role) const {
-    if (!has(role)) refuse(concat("no column for the ", role), remedy(role));
+  /// All that is missing at once.
+  void require_roles() const {
+    std::vector<std::string> lacks, remedies;
+    for (const char* role : {"student", "course"}) {
+      if (has(role)) continue;
+      lacks.push_back(concat("the ", role));
+      remedies.push_back(remedy(role));
+    }
+    if (!has("period") && !has("term")) {
+      lacks.emplace_back("the period or the term");
+      remedies.push_back(concat(remedy("period"), " or ", remedy("term")));
+    }
+    if (lacks.empty()) return;
+    throw InputError(concat(path_, ": no column for ", join(lacks, ", nor for "), "; ", column_list(columns_),
+                            "; name ", lacks.size() == 1 ? "it" : "them", " by ", join(remedies, ", ")));
   }
   void add_attributes() {
     std::set<std::size_t> used;
@@ -199,9 +208,25 @@ class ColumnPlan {
   std::vector<Binding> bindings_;
 };
 
-}  // namespace
+/// A table as it lies there: read by us, or by DuckDB.
+struct OpenTable {
+  std::unique_ptr<RowSource> rows;
+  std::optional<SqlTable> sql;
+  std::vector<std::string> columns;
 
-MappedSource open_source(const std::string& path, std::size_t number, const TableOptions& options, RejectLog& rejects) {
+  /// All columns as text; the rows may hold more of them.
+  std::unique_ptr<RowSource> take_rows() {
+    if (rows) return std::move(rows);
+    std::vector<SqlExpression> expressions;
+    for (const std::string& column : columns)
+      expressions.push_back({quoted_identifier(column), concat("column ", column)});
+    std::unique_ptr<RowSource> read = std::move(*sql).select(std::move(expressions));
+    sql.reset();
+    return read;
+  }
+};
+
+OpenTable open_table(const std::string& path, std::size_t number, const TableOptions& options, RejectLog& rejects) {
   const FileKindInfo kind = detect_file_kind(path);
   if (kind.kind == FileKind::foreign) throw InputError(concat(path, ": this is ", kind.name, "; ", kind.remedy));
   if (kind.kind == FileKind::archive) {
@@ -212,27 +237,57 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
   std::error_code ignored;
   if (!is_text && !std::filesystem::is_regular_file(path, ignored))
     throw InputError(concat(path, ": a ", kind.name, " file cannot be read from a pipe; give the file itself"));
-  if (!options.table.empty() && kind.kind != FileKind::duckdb)
-    throw OptionError(concat(path, ": ", setting_name("table"), " is for DuckDB files, this is ", kind.name));
+  if (!options.table.empty() && kind.kind != FileKind::duckdb && kind.kind != FileKind::workbook)
+    throw OptionError(
+        concat(path, ": ", setting_name("table"), " is for DuckDB files and workbooks, this is ", kind.name));
   if (!is_text && (options.delimiter || !options.encoding.empty()))
     throw OptionError(concat(path, ": ", setting_name("delimiter"), " and ", setting_name("encoding"),
                              " are for text files, this is ", kind.name));
-  std::unique_ptr<RowSource> text;
-  std::optional<SqlTable> table;
-  std::vector<std::string> columns;
+  OpenTable table;
   if (kind.kind == FileKind::parquet) {
-    table = SqlTable::of_parquet(path, options.threads);
-    columns = table->columns();
+    table.sql = SqlTable::of_parquet(path, options.threads);
   } else if (kind.kind == FileKind::duckdb) {
-    table = SqlTable::of_database(path, options.table, options.threads);
-    columns = table->columns();
+    table.sql = SqlTable::of_database(path, options.table, options.threads);
+  } else if (kind.kind == FileKind::workbook) {
+    table.rows = open_workbook(path, options.table, number, rejects);
   } else {
     DelimitedOptions reading{options.encoding};
     if (options.delimiter) reading.delimiter = options.delimiter->character;
     auto decoder = std::make_unique<TextDecoder>(open_bytes(path, kind.kind), path, options.encoding);
-    text = std::make_unique<DelimitedReader>(std::move(decoder), path, number, reading, rejects);
-    columns = text->columns();
+    table.rows = std::make_unique<DelimitedReader>(std::move(decoder), path, number, reading, rejects);
   }
+  table.columns = table.sql ? table.sql->columns() : table.rows->columns();
+  return table;
+}
+
+/// Taken apart where a row is a student, and with the columns of further tables.
+void shape(OpenTable& table, const std::string& path, const TableOptions& options) {
+  if (options.wide) {
+    std::vector<std::string> kept;
+    for (const auto& [role, expression] : options.map) {
+      for (const std::string& column : table.columns) {
+        if (expression == column || mentions(expression, column)) kept.push_back(column);
+      }
+      kept.push_back(role);
+    }
+    table.rows = unfold_rows(table.take_rows(), table.columns, kept, MissingValues(options.missing), path);
+    table.columns = table.rows->columns();
+  }
+  for (std::size_t j = 0; j < options.joins.size(); ++j) {
+    const std::string& on = options.on[options.on.size() == 1 ? 0 : j];
+    table.rows = join_rows(table.take_rows(), table.columns, read_small_table(options.joins[j]), on);
+    table.columns = table.rows->columns();
+  }
+}
+
+}  // namespace
+
+MappedSource open_source(const std::string& path, std::size_t number, const TableOptions& options, RejectLog& rejects) {
+  OpenTable opened = open_table(path, number, options, rejects);
+  shape(opened, path, options);
+  std::unique_ptr<RowSource> text = std::move(opened.rows);
+  std::optional<SqlTable> table = std::move(opened.sql);
+  const std::vector<std::string>& columns = opened.columns;
 
   ColumnPlan plan(path, columns, options);
   MappedSource source;
@@ -244,11 +299,17 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
   }
   const bool direct = text != nullptr && !plan.needs_sql();
   std::vector<SqlExpression> expressions;
+  std::optional<std::size_t> course_column;
   std::size_t position = 0;
   for (const Binding& binding : plan.bindings()) {
     const std::size_t at = direct ? *binding.column : position;
     ++position;
-    const std::string sql = binding.column ? quoted_identifier(columns[*binding.column]) : binding.sql;
+    const bool as_it_stands = binding.column && binding.role == "course";
+    const std::string sql = as_it_stands     ? quoted_identifier(SqlTable::raw_column)
+                            : binding.column ? quoted_identifier(columns[*binding.column])
+                                             : binding.sql;
+    if (as_it_stands) course_column = binding.column;
+    source.computes_course = source.computes_course || (binding.role == "course" && !binding.column);
     expressions.push_back(
         {sql, binding.origin.empty() ? concat("column ", binding.role) : binding.origin, binding.by_user});
     if (binding.role == "where") {
@@ -257,18 +318,21 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
     }
     source.mapping.push_back(concat(binding.role, " = ", binding.column ? columns[*binding.column] : binding.sql));
     const std::pair<std::string_view, std::optional<std::size_t>*> roles[] = {
-        {"student", &source.student}, {"period", &source.period}, {"term", &source.term},
-        {"course", &source.course},   {"grade", &source.grade},   {"units", &source.units},
-        {"subject", &source.subject}, {"school", &source.school}, {"entry", &source.entry}};
+        {"student", &source.student}, {"period", &source.period},   {"term", &source.term},
+        {"course", &source.course},   {"grade", &source.grade},     {"units", &source.units},
+        {"label", &source.label},     {"subject", &source.subject}, {"school", &source.school},
+        {"entry", &source.entry}};
     for (const auto& [role, target] : roles) {
       if (binding.role == role) *target = at;
     }
+    source.roles.emplace_back(binding.role, at);
     if (ColumnPlan::is_attribute(binding.role)) source.attributes.push_back({binding.role, at});
   }
   if (direct) {
     source.rows = std::move(text);
   } else {
     if (!table) table = SqlTable::of_rows(std::move(text), looks_like_header(columns));
+    table->set_missing(MissingValues(options.missing), course_column);
     source.not_a_number = expressions.size();
     source.rows = std::move(*table).select(std::move(expressions));
   }
@@ -284,17 +348,18 @@ std::size_t SmallTable::require(std::string_view column) const {
   throw InputError(concat(file, ": no column '", column, "'; ", column_list(columns)));
 }
 
-SmallTable read_small_table(std::unique_ptr<ByteSource> bytes, const std::string& file) {
-  RejectLog rejects;
-  DelimitedReader reader(std::make_unique<TextDecoder>(std::move(bytes), file, ""), file, 0, {}, rejects);
+namespace {
+
+SmallTable read_whole(RowSource& rows, const std::vector<std::string>& columns, const std::string& file,
+                      const RejectLog& rejects) {
   SmallTable table;
   table.file = file;
-  table.columns = reader.columns();
+  table.columns = columns;
   RowBatch batch;
-  while (reader.next(batch)) {
+  while (rows.next(batch)) {
     for (std::size_t r = 0; r < batch.row_count(); ++r) {
       std::vector<std::string> row;
-      for (std::size_t c = 0; c < batch.column_count; ++c)
+      for (std::size_t c = 0; c < columns.size(); ++c)
         row.emplace_back(trimmed(batch.cell(r, c)));
       table.rows.push_back(std::move(row));
       table.records.push_back(batch.records[r]);
@@ -307,11 +372,19 @@ SmallTable read_small_table(std::unique_ptr<ByteSource> bytes, const std::string
   return table;
 }
 
+}  // namespace
+
+SmallTable read_small_table(std::unique_ptr<ByteSource> bytes, const std::string& file) {
+  RejectLog rejects;
+  DelimitedReader reader(std::make_unique<TextDecoder>(std::move(bytes), file, ""), file, 0, {}, rejects);
+  return read_whole(reader, reader.columns(), file, rejects);
+}
+
 SmallTable read_small_table(const std::string& path) {
-  const FileKindInfo kind = detect_file_kind(path);
-  const bool is_text = kind.kind == FileKind::text || kind.kind == FileKind::gzip || kind.kind == FileKind::zstd;
-  if (!is_text) throw InputError(concat(path, ": a CSV file is needed here, this is ", kind.name));
-  return read_small_table(open_bytes(path, kind.kind), path);
+  RejectLog rejects;
+  OpenTable table = open_table(path, 0, {}, rejects);
+  const std::vector<std::string> columns = table.columns;
+  return read_whole(*table.take_rows(), columns, path, rejects);
 }
 
 }  // namespace desirepath::inline ingest

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "desirepath/ingest/presets.h"
@@ -24,7 +25,8 @@ struct MappedSource {
   std::string preset;  // the form it was read as
   TermCoding term_coding = TermCoding::labels;
   std::vector<std::string> summer_codes;  // that the form itself implies
-  std::optional<std::size_t> student, period, term, course, grade, units, subject, school, entry;
+  std::optional<std::size_t> student, period, term, course, grade, units, label, subject, school, entry;
+  bool computes_course = false;             // by an expression, which gives none where a part of it is missing
   std::optional<std::size_t> keep;          // the --where condition, "true" or not
   std::optional<std::size_t> not_a_number;  // names a column that had to be a number for an expression and was not
   struct AttributeColumn {
@@ -32,7 +34,8 @@ struct MappedSource {
     std::size_t column;
   };
   std::vector<AttributeColumn> attributes;
-  std::vector<std::string> mapping;  // "student = EMPLID", for people
+  std::vector<std::pair<std::string, std::size_t>> roles;  // each with its column
+  std::vector<std::string> mapping;                        // "student = EMPLID", for people
 };
 
 /// number: of the file in the reject log.

@@ -4,9 +4,7 @@
 #include <array>
 #include <cmath>
 #include <exception>
-#include <limits>
 
-#include <duckdb.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,7 +13,8 @@
 #include "desirepath/core/nearest_name.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
-#include "desirepath/ingest/sql_words.h"
+#include "desirepath/ingest/decimal.h"
+#include "desirepath/ingest/sql_state.h"
 
 namespace desirepath::inline ingest {
 
@@ -28,79 +27,20 @@ std::string quoted(std::string_view text, char mark) {
   return result + mark;
 }
 
-std::string quoted_text(std::string_view text) {
-  return quoted(text, '\'');
-}
-
-/// A result that frees itself.
-struct Result {
-  duckdb_result value{};
-  ~Result() { duckdb_destroy_result(&value); }
-  Result() = default;
-  Result(const Result&) = delete;
-  Result& operator=(const Result&) = delete;
-};
-
-/// Half of what is free: a view that joins everything to everything must not take the machine with it.
-std::string memory_limit() {
-  const double free = available_memory();
-  return concat(std::llround(std::max(256.0, (free > 0 ? free : 4e9) / 2e6)), "MB");
-}
-
-/// The column name in DuckDB's message about one it does not know; names come from the user's own expression.
-std::string unknown_column(const char* message) {
-  if (message == nullptr) return "";
-  static constexpr std::string_view before = "Referenced column \"";
-  const std::string_view text(message);
-  const std::size_t at = text.find(before);
-  if (at == std::string_view::npos) return "";
-  const std::size_t begin = at + before.size();
-  const std::size_t end = text.find('"', begin);
-  return end == std::string_view::npos ? "" : std::string(text.substr(begin, end - begin));
-}
-
 }  // namespace
 
 std::string quoted_identifier(std::string_view name) {
   return quoted(name, '"');
 }
 
-struct SqlTable::State {
-  duckdb_database database = nullptr;
-  duckdb_connection connection = nullptr;
-  std::string file;               // for messages
-  std::string relation;           // what to select from
-  std::string record_expression;  // SQL of the record number; empty: rows are counted as they come
-  std::vector<std::string> columns;
-  std::string kind;
-  bool is_named = true;  // the columns have names that may be shown; else a first row that is data
-  // Rows handed to DuckDB by us.
-  int descriptor = -1;  // of the file, where it is read by it
-  std::unique_ptr<RowSource> rows;
-  RowBatch batch;
-  std::size_t batch_row = 0;
-  std::vector<bool> looks_numeric;  // by the first batch
-  std::exception_ptr failure;
+std::string quoted_text(std::string_view text) {
+  return quoted(text, '\'');
+}
 
-  State() = default;
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  ~State() {
-    duckdb_disconnect(&connection);
-    duckdb_close(&database);
-    if (descriptor >= 0) ::close(descriptor);
-  }
-
-  /// database_file: null for an empty database; readable: SQL list of the files it may read.
-  void open(const char* database_file, const std::string& readable, int threads);
-  bool run(const std::string& sql) const;
-  void describe_columns();
-  InputError damaged() const {
-    return InputError(concat(file, ": the ", kind,
-                             " file cannot be read to its end (damaged, cut short, locked by a password or of a kind "
-                             "not known here); copy it again or write it anew"));
-  }
-};
+std::string memory_limit() {
+  const double free = available_memory();
+  return concat(std::llround(std::max(256.0, (free > 0 ? free : 4e9) / 2e6)), "MB");
+}
 
 void SqlTable::State::open(const char* database_file, const std::string& readable, int threads) {
   duckdb_config config = nullptr;
@@ -138,8 +78,28 @@ void SqlTable::State::describe_columns() {
   if (duckdb_query(connection, concat("SELECT * FROM ", relation, " LIMIT 0").c_str(), &result.value) == DuckDBError)
     throw damaged();
   const idx_t count = duckdb_column_count(&result.value);
-  for (idx_t c = 0; c < count; ++c)
+  for (idx_t c = 0; c < count; ++c) {
     columns.emplace_back(duckdb_column_name(&result.value, c));
+    is_text.push_back(duckdb_column_type(&result.value, c) == DUCKDB_TYPE_VARCHAR);
+  }
+}
+
+/// Columns whose every cell in the batch is a number, with at least one.
+void SqlTable::State::look_at_numbers() {
+  looks_numeric.assign(columns.size(), false);
+  decimal_comma.assign(columns.size(), false);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    bool all = true, some = false;
+    for (std::size_t r = 0; r < batch.row_count() && all; ++r) {
+      const std::string_view cell = trimmed(batch.cell(r, c));
+      if (cell.empty() || missing.contains(cell)) continue;
+      const bool comma = has_decimal_comma(cell);
+      decimal_comma[c] = decimal_comma[c] || comma;
+      all = comma || number_in<double>(cell).has_value();
+      some = true;
+    }
+    looks_numeric[c] = all && some;
+  }
 }
 
 SqlTable::SqlTable(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -149,6 +109,12 @@ SqlTable& SqlTable::operator=(SqlTable&&) noexcept = default;
 
 const std::vector<std::string>& SqlTable::columns() const {
   return state_->columns;
+}
+
+void SqlTable::set_missing(MissingValues missing, std::optional<std::size_t> as_it_stands) {
+  state_->missing = std::move(missing);
+  state_->as_it_stands = as_it_stands;
+  if (state_->rows) state_->look_at_numbers();
 }
 
 SqlTable SqlTable::of_parquet(const std::filesystem::path& path, int threads) {
@@ -206,29 +172,6 @@ SqlTable SqlTable::of_database(const std::filesystem::path& path, const std::str
 namespace {
 
 constexpr const char* record_column = "desirepath record number";
-constexpr const char* quoting_hint = " ('text' takes single quotes, a \"column name\" double ones)";
-
-/// Where it cannot be told which of the user's expressions failed.
-std::string user_settings() {
-  return concat(setting_name("map"), " or ", setting_name("where"));
-}
-
-/// Columns whose every cell in the batch is a number, with at least one.
-std::vector<bool> numeric_columns(const RowBatch& batch) {
-  std::vector<bool> numeric(batch.column_count, false);
-  for (std::size_t c = 0; c < batch.column_count; ++c) {
-    bool all = true, some = false;
-    for (std::size_t r = 0; r < batch.row_count() && all; ++r) {
-      const std::string_view cell = trimmed(batch.cell(r, c));
-      if (cell.empty()) continue;
-      all = number_in<double>(cell).has_value();
-      some = true;
-    }
-    numeric[c] = all && some;
-  }
-  return numeric;
-}
-
 struct ScanColumns {
   std::vector<idx_t> columns;  // projected columns, as numbered by the table function
 };
@@ -254,6 +197,7 @@ SqlTable SqlTable::of_rows(std::unique_ptr<RowSource> rows, bool is_named) {
     for (const std::string& column : self->columns)
       duckdb_bind_add_result_column(info, column.c_str(), text);
     duckdb_bind_add_result_column(info, record_column, number);
+    duckdb_bind_add_result_column(info, SqlTable::raw_column, text);
     duckdb_destroy_logical_type(&text);
     duckdb_destroy_logical_type(&number);
   });
@@ -279,7 +223,8 @@ SqlTable SqlTable::of_rows(std::unique_ptr<RowSource> rows, bool is_named) {
       const std::size_t count = std::min<std::size_t>(duckdb_vector_size(), self->batch.row_count() - self->batch_row);
       for (idx_t c = 0; c < scan->columns.size(); ++c) {
         duckdb_vector target = duckdb_data_chunk_get_vector(output, c);
-        const idx_t column = scan->columns[c];
+        const bool as_it_stands = scan->columns[c] == self->columns.size() + 1;
+        const idx_t column = as_it_stands ? self->as_it_stands.value_or(0) : scan->columns[c];
         if (column >= self->columns.size()) {
           auto* numbers = static_cast<std::int64_t*>(duckdb_vector_get_data(target));
           for (std::size_t r = 0; r < count; ++r)
@@ -290,7 +235,8 @@ SqlTable SqlTable::of_rows(std::unique_ptr<RowSource> rows, bool is_named) {
         std::uint64_t* validity = duckdb_vector_get_validity(target);
         for (std::size_t r = 0; r < count; ++r) {
           const std::string_view cell = self->batch.cell(self->batch_row + r, column);
-          if (cell.empty()) {
+          const bool is_missing = cell.empty() || (!as_it_stands && self->missing.contains(trimmed(cell)));
+          if (is_missing) {
             duckdb_validity_set_row_invalid(validity, r);
           } else {
             duckdb_vector_assign_string_element_len(target, r, cell.data(), cell.size());
@@ -309,187 +255,10 @@ SqlTable SqlTable::of_rows(std::unique_ptr<RowSource> rows, bool is_named) {
   duckdb_destroy_table_function(&function);
   if (!registered) throw BackendError("DuckDB refused the input");
   state->rows->next(state->batch);
-  state->looks_numeric = numeric_columns(state->batch);
+  state->look_at_numbers();
   state->relation = "input_rows()";
   state->record_expression = quoted_identifier(record_column);
   return SqlTable(std::move(state));
-}
-
-/// The rows of a running query.
-class SqlRows : public RowSource {
- public:
-  SqlRows(std::unique_ptr<SqlTable::State> state, const std::vector<SqlExpression>& expressions)
-      : state_(std::move(state)) {
-    // Innermost, expressions over text are computed and the columns others need as numbers handed on; then those are
-    // cast; outermost, the expressions over numbers are computed.
-    std::string inner, middle, outer, bad = "NULL";
-    std::vector<std::size_t> handed_on;
-    const auto result = [](std::size_t i) { return quoted_identifier(concat("desirepath result ", i)); };
-    const auto source = [](std::size_t c) { return quoted_identifier(concat("desirepath source ", c)); };
-    for (std::size_t i = 0; i < expressions.size(); ++i) {
-      columns_.push_back(expressions[i].sql);
-      has_expressions_ = has_expressions_ || expressions[i].by_user;
-      if (fits_text(expressions[i])) {
-        inner += concat("CAST((", expressions[i].sql, "\n) AS VARCHAR) AS ", result(i), ", ");
-        middle += result(i) + ", ";
-        outer += result(i) + ", ";
-        continue;
-      }
-      for (const std::size_t c : check_as_numbers(expressions[i])) {
-        if (std::ranges::find(handed_on, c) == handed_on.end()) handed_on.push_back(c);
-      }
-      outer += concat("CAST((", expressions[i].sql, "\n) AS VARCHAR), ");
-    }
-    columns_.emplace_back("not a number");
-    for (const std::size_t c : handed_on) {
-      const std::string name = quoted_identifier(state_->columns[c]);
-      inner += concat(name, " AS ", source(c), ", ");
-      if (!state_->looks_numeric[c]) {
-        middle += concat(source(c), " AS ", name, ", ");
-        continue;
-      }
-      middle += concat(source(c), ", try_cast(", source(c), " AS DOUBLE) AS ", name, ", ");
-      bad = concat("CASE WHEN ", name, " IS NULL AND ", source(c), " IS NOT NULL THEN ",
-                   quoted_text(state_->columns[c]), " ELSE ", bad, " END");
-    }
-    const std::string record = state_->record_expression.empty() ? "NULL" : state_->record_expression;
-    const std::string sql = concat("SELECT ", outer, "CAST(", bad, " AS VARCHAR), \"desirepath record\" FROM (SELECT ",
-                                   middle, "\"desirepath record\" FROM (SELECT ", inner, record,
-                                   " AS \"desirepath record\" FROM ", state_->relation, "))");
-    if (duckdb_prepare(state_->connection, sql.c_str(), &statement_) == DuckDBError) fail(DUCKDB_ERROR_BINDER);
-    if (duckdb_execute_prepared_streaming(statement_, &result_.value) == DuckDBError) {
-      fail(duckdb_result_error_type(&result_.value));
-    }
-  }
-  ~SqlRows() override {
-    if (chunk_ != nullptr) duckdb_destroy_data_chunk(&chunk_);
-    duckdb_destroy_prepare(&statement_);
-  }
-  SqlRows(const SqlRows&) = delete;
-  SqlRows& operator=(const SqlRows&) = delete;
-
-  const std::vector<std::string>& columns() const override { return columns_; }
-  std::string description() const override {
-    return state_->rows ? state_->rows->description() : concat(state_->kind, ", ", state_->columns.size(), " columns");
-  }
-  double fraction() const override { return state_->rows ? state_->rows->fraction() : 0; }
-
-  bool next(RowBatch& batch) override {
-    batch.clear();
-    batch.column_count = columns_.size();
-    if (chunk_ != nullptr) duckdb_destroy_data_chunk(&chunk_);
-    chunk_ = duckdb_fetch_chunk(result_.value);
-    if (chunk_ == nullptr) {
-      const char* error = duckdb_result_error(&result_.value);
-      if (state_->failure || error != nullptr) fail(duckdb_result_error_type(&result_.value));
-      return false;
-    }
-    const idx_t rows = duckdb_data_chunk_get_size(chunk_);
-    batch.cells.resize(rows * batch.column_count);
-    for (std::size_t c = 0; c < batch.column_count; ++c) {
-      duckdb_vector vector = duckdb_data_chunk_get_vector(chunk_, c);
-      auto* texts = static_cast<duckdb_string_t*>(duckdb_vector_get_data(vector));
-      std::uint64_t* validity = duckdb_vector_get_validity(vector);
-      for (idx_t r = 0; r < rows; ++r) {
-        if (!duckdb_validity_row_is_valid(validity, r)) continue;
-        batch.cells[r * batch.column_count + c] = {duckdb_string_t_data(&texts[r]), duckdb_string_t_length(texts[r])};
-      }
-    }
-    batch.records.resize(rows);
-    const auto* numbers = static_cast<const std::int64_t*>(
-        duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk_, batch.column_count)));
-    for (idx_t r = 0; r < rows; ++r)
-      batch.records[r] = state_->record_expression.empty() ? ++counted_ : numbers[r];
-    return true;
-  }
-
- private:
-  /// Each expression alone first, so that a fault can be laid at the right option.
-  bool prepares(const std::string& sql, std::string* unknown) const {
-    duckdb_prepared_statement statement = nullptr;
-    const bool good = duckdb_prepare(state_->connection, sql.c_str(), &statement) == DuckDBSuccess;
-    if (!good && unknown != nullptr) *unknown = unknown_column(duckdb_prepare_error(statement));
-    duckdb_destroy_prepare(&statement);
-    return good;
-  }
-
-  bool fits_text(const SqlExpression& expression) const {
-    const std::string sql = concat("SELECT CAST((", expression.sql, "\n) AS VARCHAR) FROM ", state_->relation);
-    duckdb_extracted_statements statements = nullptr;
-    const idx_t count = duckdb_extract_statements(state_->connection, sql.c_str(), &statements);
-    duckdb_destroy_extracted(&statements);
-    if (count != 1) throw OptionError(concat(expression.origin, ": not an SQL expression", quoting_hint));
-    if (const std::string word = chance_in(expression.sql, state_->columns, state_->connection);
-        expression.by_user && !word.empty())
-      throw OptionError(concat(expression.origin, ": '", word,
-                               "' is another at every run; the same command must give the same cohort"));
-    std::string unknown;
-    if (prepares(sql, &unknown)) return true;
-    if (!unknown.empty()) {
-      throw OptionError(concat(expression.origin, ": no column '", unknown, "'",
-                               state_->is_named ? did_you_mean(unknown, state_->columns) : ""));
-    }
-    return false;
-  }
-
-  /// The columns an expression names, when it can be computed with the numeric ones as numbers.
-  std::vector<std::size_t> check_as_numbers(const SqlExpression& expression) const {
-    std::vector<std::size_t> named;
-    bool some_number = false;
-    std::string select;
-    for (std::size_t c = 0; c < state_->columns.size(); ++c) {
-      if (!mentions(expression.sql, state_->columns[c])) continue;
-      const std::string name = quoted_identifier(state_->columns[c]);
-      const bool numeric = c < state_->looks_numeric.size() && state_->looks_numeric[c];
-      named.push_back(c);
-      some_number = some_number || numeric;
-      select += concat(select.empty() ? "" : ", ", numeric ? concat("try_cast(", name, " AS DOUBLE) AS ") : "", name);
-    }
-    if (!some_number || !prepares(concat("SELECT CAST((", expression.sql, "\n) AS VARCHAR) FROM (SELECT ", select,
-                                         " FROM ", state_->relation, ")"),
-                                  nullptr)) {
-      throw OptionError(concat(expression.origin, ": not an SQL expression over the columns there are", quoting_hint));
-    }
-    return named;
-  }
-
-  [[noreturn]] void fail(duckdb_error_type type) const {
-    if (state_->failure) std::rethrow_exception(state_->failure);
-    switch (type) {
-      case DUCKDB_ERROR_CONVERSION:
-      case DUCKDB_ERROR_OUT_OF_RANGE:
-      case DUCKDB_ERROR_INVALID_INPUT:
-      case DUCKDB_ERROR_DIVIDE_BY_ZERO:
-        if (!has_expressions_) throw state_->damaged();
-        throw InputError(user_settings() +
-                         " fails on a row (a value cannot be converted); use try_cast(x AS DOUBLE) there");
-      case DUCKDB_ERROR_BINDER:
-      case DUCKDB_ERROR_PARSER:
-      case DUCKDB_ERROR_CATALOG:
-        throw OptionError(user_settings() + ": the expressions cannot be computed for each row (an aggregate?)");
-      case DUCKDB_ERROR_IO:
-      case DUCKDB_ERROR_SERIALIZATION:
-        throw state_->damaged();
-      case DUCKDB_ERROR_OUT_OF_MEMORY:
-        throw Error(
-            concat("not enough memory to read the input: DuckDB may use ", memory_limit(), ", half of what is free"));
-      default:
-        if (!state_->rows) throw state_->damaged();
-        throw BackendError("reading failed inside DuckDB");
-    }
-  }
-
-  std::unique_ptr<SqlTable::State> state_;
-  std::vector<std::string> columns_;
-  duckdb_prepared_statement statement_ = nullptr;
-  Result result_;
-  duckdb_data_chunk chunk_ = nullptr;
-  std::int64_t counted_ = 0;
-  bool has_expressions_ = false;  // of the user: they may fail where the file does not
-};
-
-std::unique_ptr<RowSource> SqlTable::select(std::vector<SqlExpression> expressions) && {
-  return std::make_unique<SqlRows>(std::move(state_), expressions);
 }
 
 }  // namespace desirepath::inline ingest

@@ -7,9 +7,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "desirepath/ingest/missing_values.h"
 #include "desirepath/ingest/row_source.h"
 
 namespace desirepath::inline ingest {
@@ -33,6 +35,10 @@ class SqlTable {
   SqlTable& operator=(SqlTable&&) noexcept;
 
   const std::vector<std::string>& columns() const;
+  /// In expressions these words are no value. `as_it_stands`: a column that is also wanted with them, under
+  /// raw_column.
+  void set_missing(MissingValues missing, std::optional<std::size_t> as_it_stands);
+  static constexpr const char* raw_column = "desirepath column as it stands";
   /// The expressions as text, a column each, for every row in the input's order, and one column more: the name of a
   /// column that should have been a number in that row and was not, or nothing. May be called once.
   /// Columns of text files are text; an expression that does not fit text (period <= 4) sees those as numbers that

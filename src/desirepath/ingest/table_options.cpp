@@ -9,6 +9,8 @@
 #include "desirepath/core/nearest_name.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/ingest/decimal.h"
+#include "desirepath/ingest/missing_values.h"
 #include "desirepath/ingest/presets.h"
 
 namespace desirepath::inline ingest {
@@ -21,6 +23,19 @@ void from_text(std::string_view text, Delimiter& delimiter) {
   if (text == "tab" || text == "\\t") text = "\t";
   if (text.size() != 1) throw OptionError(concat(setting_name("delimiter"), " must be one character or 'tab'"));
   delimiter.character = text[0];
+}
+
+std::string to_text(const PassMark& mark) {
+  return concat(mark.low_is_good ? "<=" : "", shortest(mark.mark));
+}
+
+void from_text(std::string_view text, PassMark& mark) {
+  text = trimmed(text);
+  mark.low_is_good = text.starts_with("<=");
+  const auto number = decimal_in(trimmed(text.substr(mark.low_is_good ? 2 : 0)));
+  if (!number)
+    throw OptionError(concat(setting_name("pass-mark"), " must be a number, or <= and one where low is good"));
+  mark.mark = *number;
 }
 
 void TableOptions::declare(SettingVisitor& visit) {
@@ -40,11 +55,28 @@ void TableOptions::declare(SettingVisitor& visit) {
           format);
   reading(Setting("encoding", "of a text file, else detected").taking("NAME"), encoding);
   reading(Setting("delimiter", "of a text file: one character or 'tab', else found").taking("CHARACTER"), delimiter);
-  reading(Setting("table", "of a DuckDB file with several").taking("NAME"), table);
+  reading(Setting("table", "of a DuckDB file with several, or the sheet of a workbook").taking("NAME"), table);
+  reading(Setting("missing", "texts that stand for a missing value, in every column; an empty cell always does"),
+          missing);
+  reading(Setting("wide", "the table has a row a student and a column a course, or a course and period (MATH 101@2)"),
+          wide);
+  reading(Setting("join", concat("a further table whose columns are added to each row, by those of ",
+                                 setting_name("on"), "; repeatable"))
+              .taking("FILE")
+              .undivided(),
+          joins);
+  reading(
+      Setting("on", concat("column that ", setting_name("join"),
+                           " goes by, NAME=OTHER where the two tables call it differently, A+B for two; one for all of "
+                           "them, or one for each")),
+      on);
   reading(Setting("courses",
                   "course list: course,label,subject,school,concentration,prerequisites,...; listed courses exist even "
                   "if nobody took them"),
           courses_file);
+  reading(Setting("labels", concat("titles of courses: course,label,...; like ", setting_name("courses"),
+                                   ", but adds no course")),
+          labels_file);
   reading(Setting("aliases", "renamed and cross-listed courses: alias,course"), aliases_file);
   reading(Setting("max-bad", "share of bad rows over which the run stops").at_least(0).at_most(1).taking("SHARE"),
           max_bad);
@@ -56,6 +88,10 @@ void TableOptions::declare(SettingVisitor& visit) {
        periods);
   rule(Setting("terms", "house term codes: code,year[,order][,summer] or code,term"), terms_file);
   rule(Setting("summer-terms", "codes behind the year that mean summer"), summer_codes);
+  rule(Setting("year-starts", "month in which an academic year begins, for terms that are months or dates (8)")
+           .at_least(1)
+           .at_most(12),
+       year_starts);
   rule(Setting("keep-periods", "periods kept (all where given; 4 years or 8 terms since entry)").at_least(1),
        keep_periods);
   rule(Setting("later", "rows behind the last period kept"), later);
@@ -65,6 +101,8 @@ void TableOptions::declare(SettingVisitor& visit) {
   rule(Setting("withdrawn-grades", "grades that mean withdrawn (W, WD, withdrawn, dropped, ...)"), withdrawn_grades);
   rule(Setting("passed-only", "drop rows with a failing grade"), passed_only);
   rule(Setting("failing-grades", "grades that mean failed (F, NC, NP, U, I, fail, ...)"), failing_grades);
+  rule(Setting("pass-mark", "number from which a grade is passed; '<=4' where low numbers are good").taking("NUMBER"),
+       pass_mark);
   rule(Setting("repeats", "a course in several periods (keep: in each)"), repeats);
   rule(Setting("part-time", "periods under one of the next two bounds"), part_time);
   rule(Setting("full-time-courses", "a period with fewer courses is part-time").at_least(0), full_time_courses);
@@ -81,6 +119,16 @@ void TableOptions::validate() const {
   if (part_time != PartTimeRule::keep && !bounded) {
     throw OptionError(concat(setting_name("part-time"), " needs ", setting_name("full-time-courses"), " or ",
                              setting_name("full-time-units"), ", the bound under which a period is part-time"));
+  }
+  if (std::ranges::any_of(missing, [](const std::string& word) { return word.size() > MissingValues::longest; }))
+    throw OptionError(concat(setting_name("missing"), " takes words of at most ", MissingValues::longest, " bytes"));
+  if (joins.empty() != on.empty())
+    throw OptionError(concat(setting_name("join"), " and ", setting_name("on"),
+                             " go together: a table, and the column it is joined by"));
+  if (on.size() > 1 && on.size() != joins.size()) {
+    throw OptionError(concat(setting_name("on"), " names ", on.size(), " columns for ",
+                             counted(std::ssize(joins), "table", "tables"), "; give one, or one for each ",
+                             setting_name("join")));
   }
 }
 
@@ -129,8 +177,14 @@ class MappingReader : public SettingVisitor {
     const toml::node* node = table_.get(info.name);
     if (node == nullptr) return;
     SettingValue value = value_of(*node);
+    if (info.takes == "NUMBER" && info.kind == SettingKind::text && value.index() != 0) value = setting_text(value);
+    const auto from_here = [&](std::string& path) {
+      path = (std::filesystem::path(file_).parent_path() / path).string();
+    };
     if (auto* path = std::get_if<std::string>(&value); path != nullptr && info.kind == SettingKind::file)
-      *path = (std::filesystem::path(file_).parent_path() / *path).string();
+      from_here(*path);
+    if (auto* paths = std::get_if<std::vector<std::string>>(&value); paths != nullptr && info.takes == "FILE")
+      std::ranges::for_each(*paths, from_here);
     try {
       field.set(value);
     } catch (const OptionError& error) {

@@ -58,22 +58,37 @@ struct Delimiter {
 std::string to_text(const Delimiter& delimiter);
 void from_text(std::string_view text, Delimiter& delimiter);
 
+/// Numbers that pass: "5" from it up, "<=4" down from it, as where 1 is the best.
+struct PassMark {
+  double mark = 0;
+  bool low_is_good = false;
+  bool passes(double grade) const { return low_is_good ? grade <= mark : grade >= mark; }
+};
+std::string to_text(const PassMark& mark);
+void from_text(std::string_view text, PassMark& mark);
+
 struct TableOptions {
   // Reading.
   std::string encoding;                    // empty: detect
   std::optional<Delimiter> delimiter;      // none: sniff
-  std::string table;                       // of a DuckDB file that holds several
+  std::string table;                       // of a file that holds several
   std::string format;                      // name of a preset; empty: by the columns
   std::map<std::string, std::string> map;  // canonical column -> column name or SQL expression
   std::string where;                       // SQL condition
   std::filesystem::path courses_file;
   std::filesystem::path aliases_file;
+  std::filesystem::path labels_file;                              // of courses that others name
+  std::vector<std::string> missing = {"NA", "N/A", "NULL", "-"};  // what stands for a missing value
+  bool wide = false;                                              // a row a student
+  std::vector<std::string> joins;                                 // tables that say more of a row
+  std::vector<std::string> on;                                    // columns they are joined by
   double max_bad = 0.01;
 
   // Periods.
   PeriodRule periods = PeriodRule::automatic;
   std::filesystem::path terms_file;
   std::vector<std::string> summer_codes;
+  std::optional<int> year_starts;   // month; none: August
   std::optional<int> keep_periods;  // none: all where given, 4 years or 8 terms where counted from entry
   LaterRule later = LaterRule::drop;
   AbsentRule absent = AbsentRule::unknown;
@@ -84,6 +99,7 @@ struct TableOptions {
   std::vector<std::string> withdrawn_grades;  // empty: the usual ones
   bool passed_only = false;
   std::vector<std::string> failing_grades;  // empty: the usual ones
+  std::optional<PassMark> pass_mark;
   RepeatRule repeats = RepeatRule::keep;
 
   // Students and courses.

@@ -1,7 +1,11 @@
 #include "desirepath/reports/cohort_description.h"
 
+#include <algorithm>
+#include <array>
+
 #include <nlohmann/json.hpp>
 
+#include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
 #include "desirepath/reports/cohort_figures.h"
 
@@ -31,6 +35,25 @@ CohortDescription::CohortDescription(const Cohort& cohort, std::int64_t min_cell
       min_cell_(min_cell),
       summary_(summarise(cohort)),
       figures_({enrollment_areas(summary_, min_cell), course_histogram(summary_, min_cell)}) {}
+
+std::span<const std::string_view> CohortDescription::table_names() {
+  static constexpr std::array<std::string_view, 5> names = {"enrollments", "courses-per-student", "periods", "courses",
+                                                            "filters"};
+  return names;
+}
+
+void CohortDescription::choose_table(std::string_view name) {
+  const auto known = std::ranges::find(table_names(), name);
+  if (known == table_names().end()) throw OptionError(concat("no table '", name, "'"));
+  chosen_ = *known;
+}
+
+Table CohortDescription::table() const {
+  if (chosen_ == "courses-per-student") return figures_[1].table;
+  if (chosen_ == "periods") return period_table();
+  if (chosen_ == "courses") return course_table(summary_.popular.size());
+  return chosen_ == "filters" ? filter_table(cohort_) : figures_[0].table;
+}
 
 Table CohortDescription::period_table() const {
   Table table({{"period"}, {"present"}, {"unknown"}, {"left"}, {"courses per student", 2}});

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "desirepath/core/answer.h"
@@ -17,8 +19,10 @@ class CohortDescription : public Answer {
 
   const std::vector<Figure>& figures() const { return figures_; }
   nlohmann::ordered_json to_json() const override;
-  /// Enrollments by time.
-  Table table() const override { return figures_.front().table; }
+  /// Names of the tables there are: the first is the one that print_csv gives unless another is chosen.
+  static std::span<const std::string_view> table_names();
+  void choose_table(std::string_view name);
+  Table table() const override;
   void print(std::ostream& out) const override;
 
  private:
@@ -29,6 +33,7 @@ class CohortDescription : public Answer {
   std::int64_t min_cell_;
   CohortSummary summary_;
   std::vector<Figure> figures_;
+  std::string_view chosen_ = table_names().front();
 };
 
 /// What was left after each filter, from a cohort's record of how it was made; empty where that does not say.

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
+#include <optional>
+#include <utility>
 
 #include "desirepath/core/text.h"
 #include "desirepath/reports/palette.h"
@@ -46,6 +49,42 @@ std::int64_t sum(const std::vector<std::int64_t>& values) {
 
 std::string percent(double share) {
   return fixed(100 * share, share < 0.1 ? 1 : 0) + " %";
+}
+
+/// Where students by number of courses, smoothed, have two peaks with a valley between them and a tenth of the students
+/// on either side of it.
+std::optional<std::pair<std::int64_t, std::int64_t>> two_peaks(const std::vector<std::int64_t>& counts, double sd,
+                                                               std::int64_t min_cell) {
+  const auto size = static_cast<std::int64_t>(counts.size());
+  const auto students = static_cast<double>(sum(counts));
+  if (size < 5 || !(sd > 0) || students < 10.0 * static_cast<double>(min_cell)) return std::nullopt;
+  const double bandwidth = std::max(1.0, 0.9 * sd * std::pow(students, -0.2));
+  std::vector<double> smooth(counts.size(), 0);
+  for (std::int64_t i = 0; i < size; ++i) {
+    for (std::int64_t j = 0; j < size; ++j) {
+      const double z = static_cast<double>(i - j) / bandwidth;
+      smooth[static_cast<std::size_t>(i)] +=
+          static_cast<double>(counts[static_cast<std::size_t>(j)]) * std::exp(-0.5 * z * z);
+    }
+  }
+  // The best valley: between the highest point before it and the highest behind it.
+  std::optional<std::pair<std::int64_t, std::int64_t>> peaks;
+  double deepest = 0.8;
+  for (auto valley = smooth.begin() + 1; valley + 1 != smooth.end(); ++valley) {
+    const auto first = std::max_element(smooth.begin(), valley), second = std::max_element(valley + 1, smooth.end());
+    const double depth = *valley / std::min(*first, *second);
+    const std::int64_t place = valley - smooth.begin();
+    const auto before = static_cast<double>(std::accumulate(counts.begin(), counts.begin() + place, std::int64_t{0}));
+    if (depth >= deepest || before < 0.1 * students || before > 0.9 * students) continue;
+    deepest = depth;
+    peaks = {first - smooth.begin(), second - smooth.begin()};
+  }
+  return peaks;
+}
+
+/// Of letters of this size, about: nothing here can measure a font.
+double text_width(std::string_view text, double size) {
+  return 0.58 * size * static_cast<double>(display_width(text));
 }
 
 /// A name that fits a margin.
@@ -92,8 +131,10 @@ Figure enrollment_areas(const CohortSummary& summary, std::int64_t min_cell) {
         moved = std::max(moved, std::abs(last - first));
       }
     }
-    finding += concat("; the largest ", grouping, " is ", series.groups.front(), " (",
-                      percent(static_cast<double>(sum(series.enrollments.front())) / std::max(1.0, all)), ")");
+    // Courses of no subject are no subject.
+    const std::size_t largest = series.groups.front() == "no " + grouping ? 1 : 0;
+    finding += concat("; the largest ", grouping, " is ", series.groups[largest], " (",
+                      percent(static_cast<double>(sum(series.enrollments[largest])) / std::max(1.0, all)), ")");
     if (full.size() > 1) {
       finding += concat(", and no share moved by more than ", fixed(100 * moved, 1), " points between ",
                         series.times[full.front()], " and ", series.times[full.back()]);
@@ -131,7 +172,8 @@ Figure enrollment_areas(const CohortSummary& summary, std::int64_t min_cell) {
     }
     // Names stand beside their bands, pushed apart where bands are thin.
     const double middle = plot.y((base.back() + ceiling.back()) / 2);
-    const double label = std::min(middle, last_label - 17);
+    const double room = top + 17.0 * static_cast<double>(series.groups.size() - 1 - g);  // for those above
+    const double label = std::max(room, std::min(middle, last_label - 17));
     last_label = label;
     const double edge = left + plot.width();
     svg.line({edge + 2, middle}, {edge + 14, label}, colour, 1.5);
@@ -174,9 +216,14 @@ Figure course_histogram(const CohortSummary& summary, std::int64_t min_cell) {
   for (std::size_t c = 0; c < summary.course_counts.size(); ++c) {
     if (std::abs(static_cast<double>(c) - mean) <= sd) within += static_cast<double>(summary.course_counts[c]);
   }
-  const std::string finding =
+  const auto peaks = two_peaks(summary.course_counts, sd, min_cell);
+  std::string finding =
       concat("A student took ", fixed(mean, 1), " courses on average (standard deviation ", fixed(sd, 1), "); ",
              percent(n > 0 ? within / n : 0), " lie within one standard deviation, where a Gaussian has 68 %.");
+  if (peaks) {
+    finding += concat(" There are two peaks, about ", peaks->first, " and ", peaks->second,
+                      " courses: one Gaussian does not describe these students, and their mean is no typical number.");
+  }
   const std::string title = "Courses per student";
   Svg svg(figure_width, figure_height, title, finding);
   const auto density = [&](double value) {
@@ -209,8 +256,16 @@ Figure course_histogram(const CohortSummary& summary, std::int64_t min_cell) {
     }
     svg.polyline(curve, series_colour(5), 2.5);
     const double at = std::min(end * 0.98, mean + 1.1 * sd);
-    svg.text({x(at) + 10, plot.y(n * static_cast<double>(width) * density(at - 0.5)) - 6}, "fitted Gaussian",
-             {12, "start", "#A34700"});
+    const std::string words = peaks ? "one Gaussian does not fit" : "fitted Gaussian";
+    // Beside the curve on the right, else on the left, else in the corner.
+    const double before = std::max(0.0, mean - 1.1 * sd), length = text_width(words, 12);
+    const auto above = [&](double value) { return plot.y(n * static_cast<double>(width) * density(value - 0.5)) - 6; };
+    if (x(at) + 10 + length <= figure_width - 4)
+      svg.text({x(at) + 10, above(at)}, words, {12, "start", "#A34700"});
+    else if (x(before) - 10 - length >= left)
+      svg.text({x(before) - 10, above(before)}, words, {12, "end", "#A34700"});
+    else
+      svg.text({left + plot.width(), top + 12}, words, {12, "end", "#A34700"});
   }
   for (const double tick : axis_ticks(end, 8)) {
     if (tick <= end)

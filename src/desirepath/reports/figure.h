@@ -16,4 +16,7 @@ struct Figure {
   Table table;
 };
 
+/// The picture for a file of its own, where no page says what it is: with its title inside.
+std::string standalone_svg(const Figure& figure);
+
 }  // namespace desirepath::inline reports

@@ -45,8 +45,9 @@ Figure selection_figure(const Selection& selection) {
   Svg svg(width, height, title, finding);
   for (std::size_t p = 0; p < panels.size(); ++p) {
     const Panel& panel = panels[p];
-    const double x0 = left + static_cast<double>(p % 2) * (panel_width + gap_x),
-                 y0 = top + (p < 2 ? 0.0 : 1.0) * (panel_height + gap_y);
+    const std::size_t column = p % 2, line = p / 2;
+    const double x0 = left + static_cast<double>(column) * (panel_width + gap_x),
+                 y0 = top + static_cast<double>(line) * (panel_height + gap_y);
     svg.text({x0, y0 - 10}, panel.title, {13, "start", "#222222", true});
     if (panel.values.empty()) continue;
     double low = std::ranges::min(panel.values), high = std::ranges::max(panel.values);
@@ -81,9 +82,14 @@ Figure selection_figure(const Selection& selection) {
                      "\" fill=\"", best ? "#FFFFFF" : panel.colour, "\" stroke=\"", panel.colour, "\" stroke-width=\"",
                      best ? 2.5 : 0, "\"><title>", panel.states[i], " states: ", shortest(panel.values[i]),
                      "</title></circle>\n"));
-      if (best)
-        svg.text({curve[i].x, curve[i].y + (panel.larger_is_better ? -10 : 18)}, concat("K = ", panel.best),
-                 {11, "middle", "#222222"});
+      if (best) {
+        // Below the lowest point, but not on the ticks; inside the panel at its sides.
+        const bool above = panel.larger_is_better || curve[i].y + 20 > y0 + panel_height;
+        const std::string anchor = curve[i].x < x0 + 20                 ? "start"
+                                   : curve[i].x > x0 + panel_width - 20 ? "end"
+                                                                        : "middle";
+        svg.text({curve[i].x, curve[i].y + (above ? -10 : 18)}, concat("K = ", panel.best), {11, anchor, "#222222"});
+      }
     }
     const std::size_t every = std::max<std::size_t>(1, (selection.rows.size() + 7) / 8);
     for (std::size_t i = 0; i < selection.rows.size(); i += every) {

@@ -9,16 +9,45 @@ namespace desirepath::inline transcripts {
 
 namespace {
 
+/// The letters a course's name begins with, where a number follows: MATH of "MATH 101".
+std::string prefix_of(const std::string& name) {
+  const std::size_t digit = name.find_first_of("0123456789");
+  if (digit == std::string::npos) return "";
+  std::string prefix = name.substr(0, digit);
+  while (!prefix.empty() && std::string_view(" -_.:/").find(prefix.back()) != std::string_view::npos)
+    prefix.pop_back();
+  return prefix;
+}
+
+/// Whether the names of courses begin as subjects do: nearly all with letters, and several courses to a subject.
+bool has_prefixes(const Schema& schema) {
+  std::map<std::string, int> courses;
+  int named = 0;
+  for (const Course& course : schema.courses()) {
+    const std::string prefix = prefix_of(course.name);
+    if (prefix.empty()) continue;
+    ++named;
+    ++courses[prefix];
+  }
+  return courses.size() > 1 && 10 * named >= 9 * schema.course_count() &&
+         2 * courses.size() <= static_cast<std::size_t>(named);
+}
+
 /// Group of each course, and the groups' names.
 std::vector<Id> group_courses(const Schema& schema, CohortSummary& summary) {
   const bool schools = std::ranges::any_of(schema.courses(), [](const Course& c) { return !c.school.empty(); });
   const bool subjects = std::ranges::any_of(schema.courses(), [](const Course& c) { return !c.subject.empty(); });
-  summary.grouping = schools ? "school" : subjects ? "subject" : "";
+  const bool prefixes = !schools && !subjects && has_prefixes(schema);
+  summary.grouping = schools ? "school" : subjects ? "subject" : prefixes ? "subject code" : "course";
   std::map<std::string, Id> numbers;
   std::vector<Id> group;
   for (const Course& course : schema.courses()) {
-    std::string name = schools ? course.school : course.subject;
-    if (name.empty()) name = summary.grouping.empty() ? "all courses" : "no " + summary.grouping;
+    std::string name = schools                ? course.school
+                       : subjects             ? course.subject
+                       : prefixes             ? prefix_of(course.name)
+                       : course.label.empty() ? course.name
+                                              : course.label;
+    if (name.empty()) name = "no " + summary.grouping;
     group.push_back(numbers.emplace(name, static_cast<Id>(numbers.size())).first->second);
   }
   summary.groups.resize(numbers.size());

@@ -25,7 +25,7 @@ struct CohortSummary {
   };
   std::vector<Period> periods;
 
-  /// What courses are grouped by: "school", else "subject", else nothing ("all courses").
+  /// What courses are grouped by: "school", else "subject", else "subject code" (MATH of MATH 101), else "course".
   std::string grouping;
   std::vector<std::string> groups;  // sorted by enrollments, largest first
   std::string time;                 // "year" (academic) or "period"

@@ -1,0 +1,24 @@
+#include "desirepath/ingest/missing_values.h"
+
+#include <algorithm>
+
+#include "desirepath/core/text.h"
+
+namespace desirepath::inline ingest {
+
+MissingValues::MissingValues(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    const std::string lower = lower_case(trimmed(word));
+    if (lower.empty() || lower.size() > longest) continue;
+    lengths_ |= std::uint64_t{1} << lower.size();
+    words_.push_back(lower);
+  }
+}
+
+bool MissingValues::is_listed(std::string_view text) const {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::any_of(words_,
+                             [&](const std::string& word) { return std::ranges::equal(word, text, {}, {}, lower); });
+}
+
+}  // namespace desirepath::inline ingest
