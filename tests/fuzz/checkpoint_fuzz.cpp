@@ -36,6 +36,7 @@ test::Bytes stopped(const FitOptions& options, int restart) {
     fit_model(cohort(), options, context);
   } catch (const Interrupted&) {
   }
+  if (!std::filesystem::exists(scratch())) return {};
   const test::Bytes bytes = read_file(scratch());
   std::filesystem::remove(scratch());
   return bytes;

@@ -81,9 +81,6 @@ class VaeFit : public Training {
                                       {!context_.transitions.empty(), "transitions"}}) {
       if (given) throw OptionError(concat(setting_name(name), ": vae has no states to begin from or to number"));
     }
-    if (cohort_.has_left_students())
-      throw OptionError(concat("vae does not know that students leave; prepare with ", setting_name("absent"),
-                               " unknown, or take another model"));
     set_judges_aside();
     shape_ = {cohort_.schema().bit_count(), settings_.hidden, settings_.latent};
     if (context_.warm != nullptr) take_warm();
@@ -314,6 +311,8 @@ class VaeFit : public Training {
       result.warnings.push_back(concat(counted(result.iterations, "epoch", "epochs"),
                                        ": there are too few students to find the best number"));
     }
+    if (cohort_.has_left_students())
+      result.warnings.emplace_back("vae does not know that students leave: periods after that count as unknown");
     result.restarts.push_back(std::move(only));
     if (!result.converged) {
       result.warnings.push_back(concat("not converged after ", counted(result.iterations, "epoch", "epochs"),
