@@ -10,6 +10,7 @@
 #include "desirepath/core/available_memory.h"
 #include "desirepath/core/digest.h"
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/evaluation/sample_statistics.h"
 #include "desirepath/queries/inference_accuracy.h"
@@ -265,11 +266,17 @@ Evaluation evaluate_models(const Cohort& cohort, const EvaluationTask& task, con
   };
   // Side by side where the memory bears it; else one by one, with all threads inside each.
   const double bound = task.memory > 0 ? task.memory : 0.8 * available_memory();
-  if (bound <= 0 || largest * context.compute.threads() <= bound) {
-    context.compute.for_each(std::ssize(missing), run);
-  } else {
-    for (std::int64_t number = 0; number < std::ssize(missing); ++number)
-      run(number);
+  try {
+    if (bound <= 0 || largest * context.compute.threads() <= bound) {
+      context.compute.for_each(std::ssize(missing), run);
+    } else {
+      for (std::int64_t number = 0; number < std::ssize(missing); ++number)
+        run(number);
+    }
+  } catch (const Interrupted&) {
+    throw Interrupted(task.folder.empty() ? "interrupted; nothing is kept without a folder to write into"
+                                          : concat("interrupted; ", setting_name("resume"), " goes on from ", finished,
+                                                   " of ", counted(count, "fit", "fits")));
   }
   for (std::optional<EvaluationRow>& row : rows)
     evaluation.rows.push_back(std::move(*row));

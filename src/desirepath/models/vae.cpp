@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "desirepath/core/digest.h"
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
 #include "desirepath/probability/factor_nodes.h"
@@ -22,13 +23,28 @@ static_assert(quick_draws <= draws_at_once && completion_draws <= draws_at_once,
 constexpr std::int64_t draws_a_prior = 4;
 constexpr std::uint64_t draw_seed = 20190702;
 
-/// Normal numbers, draws by latent: the same for every student, so that no answer depends on its company.
-RowMatrix common_noise(Index latent, std::int64_t draws) {
-  return prior_nodes(latent, draws, RandomStream(draw_seed), 1).points;
+RowMatrix normal_numbers(std::int64_t rows, Index columns, RandomStream stream) {
+  RowMatrix numbers(rows, columns);
+  for (double& number : numbers.reshaped<Eigen::RowMajor>())
+    number = stream.normal();
+  return numbers;
 }
 
-/// Draws of one student's code from a mixture of the prior and the encoder's normal. Each takes a run of the points:
-/// every fourth of evenly spread points would not be.
+/// Normal numbers, draws by latent, for whoever asks about one student. They go by what is known of the student, so
+/// that no answer depends on its company, and are independent between students who differ, so that their errors average
+/// out. Where nothing is known the code is the prior's: evenly spread points.
+RowMatrix noise_for(const VaeRows& row, Index latent, std::int64_t draws) {
+  std::string known;
+  bool blank = true;
+  for (Index bit = 0; bit < row.known.cols(); ++bit) {
+    known.push_back(row.known(0, bit) == 0 ? '?' : row.taken(0, bit) == 0 ? '0' : '1');
+    blank = blank && known.back() == '?';
+  }
+  if (blank) return prior_nodes(latent, draws, RandomStream(draw_seed), 1).points;
+  return normal_numbers(draws, latent, RandomStream(draw_seed).child(hash_of(known)));
+}
+
+/// Draws of one student's code from a mixture of the prior and the encoder's normal.
 struct WeightedCodes {
   RowMatrix codes;
   Vector log_weights;  // log of prior over mixture
@@ -53,24 +69,13 @@ WeightedCodes draw_codes(const Eigen::Ref<const Eigen::RowVectorXd>& mean,
   return drawn;
 }
 
-bool knows_nothing(const EvidenceBatch& evidence, std::int64_t student) {
-  for (Id t = 0; t < evidence.period_count(); ++t) {
-    const bool open = evidence.presence(student, t) == Presence::unknown;
-    const auto exceptions = static_cast<Id>(evidence.exceptions(student, t).size());
-    if (!evidence.taken(student, t).empty() || (open && exceptions > 0)) return false;
-    if (evidence.presence(student, t) == Presence::present && exceptions < evidence.course_count()) return false;
-  }
-  return true;
-}
-
 /// Visits a student's draws, some at a time: log-odds of every bit, and log weights p(evidence, code) / q(code).
 template <class Visit>
-void for_draws(const VaeNetwork& network, const EvidenceBatch& evidence, std::int64_t student, const RowMatrix& noise,
-               const Visit& visit) {
+void for_draws(const VaeNetwork& network, const EvidenceBatch& evidence, std::int64_t student, const VaeRows& row,
+               const RowMatrix& noise, const Visit& visit) {
   const std::array<std::int64_t, 1> one = {student};
-  const VaeRows row = vae_rows(evidence, one);
   const VaeNetwork::Code code = network.encode(evidence, one);
-  const bool blank = knows_nothing(evidence, student);
+  const bool blank = row.known.sum() == 0;
   for (Index first = 0; first < noise.rows(); first += draws_at_once) {
     const RowMatrix some = noise.middleRows(first, std::min<Index>(draws_at_once, noise.rows() - first));
     WeightedCodes drawn =
@@ -94,14 +99,20 @@ void Vae::check_evidence(const EvidenceBatch& evidence) const {
     throw InputError("the evidence has other courses or periods than the model");
 }
 
-Estimates Vae::lower_bound(const EvidenceBatch& evidence, std::int64_t draws, const Compute& compute) const {
+Estimates Vae::lower_bound(const EvidenceBatch& evidence, std::int64_t draws, const Compute& compute,
+                           const RandomStream* stream) const {
   check_evidence(evidence);
-  const RowMatrix noise = common_noise(network_.shape().latent, draws);
   Estimates result{RowMatrix::Zero(evidence.student_count(), 1), RowMatrix::Zero(evidence.student_count(), 1)};
   compute.for_blocks(evidence.student_count(), 8, [&](Range range) {
     for (std::int64_t s = range.first; s < range.last; ++s) {
       std::vector<double> logs;
-      for_draws(network_, evidence, s, noise, [&](const RowMatrix&, const Vector& log_weights) {
+      const std::array<std::int64_t, 1> one = {s};
+      const VaeRows row = vae_rows(evidence, one);
+      const Index latent = network_.shape().latent;
+      const RowMatrix noise = stream != nullptr
+                                  ? normal_numbers(draws, latent, stream->child(static_cast<std::uint64_t>(s)))
+                                  : noise_for(row, latent, draws);
+      for_draws(network_, evidence, s, row, noise, [&](const RowMatrix&, const Vector& log_weights) {
         logs.insert(logs.end(), log_weights.begin(), log_weights.end());
       });
       const auto count = static_cast<double>(logs.size());
@@ -137,14 +148,14 @@ Estimates Vae::marginals(const EvidenceBatch& evidence, std::span<const Id> aske
     if (bit < 0 || bit >= schema_.bit_count()) throw InputError("a bit outside the model is asked for");
   }
   const std::vector<Id> columns(asked.begin(), asked.end());
-  const RowMatrix noise = common_noise(network_.shape().latent, quick_draws);
   Estimates result{RowMatrix(evidence.student_count(), std::ssize(asked)),
                    RowMatrix(evidence.student_count(), std::ssize(asked))};
   compute.for_blocks(evidence.student_count(), 8, [&](Range range) {
     for (std::int64_t s = range.first; s < range.last; ++s) {
       const std::array<std::int64_t, 1> one = {s};
       const VaeRows row = vae_rows(evidence, one);
-      for_draws(network_, evidence, s, noise, [&](const RowMatrix& log_odds, Vector weights) {
+      const RowMatrix noise = noise_for(row, network_.shape().latent, quick_draws);
+      for_draws(network_, evidence, s, row, noise, [&](const RowMatrix& log_odds, Vector weights) {
         normalise_logs({weights.data(), static_cast<std::size_t>(weights.size())});
         const RowMatrix taken = sigmoid(log_odds(Eigen::all, columns));
         result.value.row(s) = weights.transpose() * taken;
@@ -172,12 +183,11 @@ EvidenceBatch Vae::complete(const EvidenceBatch& evidence, const RandomStream& s
   compute.for_blocks(evidence.student_count(), 8, [&](Range range) {
     for (std::int64_t s = range.first; s < range.last; ++s) {
       RandomStream draws = stream.child(static_cast<std::uint64_t>(s));
-      RowMatrix noise(knows_nothing(evidence, s) ? 1 : completion_draws, network_.shape().latent);
-      for (double& number : noise.reshaped<Eigen::RowMajor>())
-        number = draws.normal();
       const std::array<std::int64_t, 1> one = {s};
       const VaeRows row = vae_rows(evidence, one);
-      for_draws(network_, evidence, s, noise, [&](const RowMatrix& log_odds, Vector weights) {
+      const RowMatrix noise =
+          normal_numbers(row.known.sum() == 0 ? 1 : completion_draws, network_.shape().latent, draws.child("codes"));
+      for_draws(network_, evidence, s, row, noise, [&](const RowMatrix& log_odds, Vector weights) {
         normalise_logs({weights.data(), static_cast<std::size_t>(weights.size())});
         const auto chosen =
             static_cast<Index>(draws.categorical({weights.data(), static_cast<std::size_t>(weights.size())}));

@@ -20,8 +20,10 @@ class Vae : public Model {
   /// the more draws.
   Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
                            Precision precision) const override;
-  /// With `draws` codes a student.
-  Estimates lower_bound(const EvidenceBatch& evidence, std::int64_t draws, const Compute& compute) const;
+  /// With `draws` codes a student; from a stream of each student's own where one is given, so that equal students err
+  /// each in its own way.
+  Estimates lower_bound(const EvidenceBatch& evidence, std::int64_t draws, const Compute& compute,
+                        const RandomStream* stream = nullptr) const;
   std::string likelihood_note(const EvidenceBatch&, LikelihoodKind, const Compute&, Precision precision) const override;
   Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute,
                       Conditioning conditioning) const override;

@@ -260,8 +260,10 @@ class VaeFit : public Training {
 
   /// Keeps the best parameters; shortens the steps where they have not become better for long.
   void judge(const VaeNetwork& network, VaeProgress& progress) const {
+    // The same draws after every epoch: what differs is the parameters.
+    const RandomStream draws = stream().child("judges");
     const double score = Vae(cohort_.schema(), network)
-                             .lower_bound(EvidenceBatch::of(*judges_), judging_draws, context_.compute)
+                             .lower_bound(EvidenceBatch::of(*judges_), judging_draws, context_.compute, &draws)
                              .value.mean();
     const bool better = progress.validation_trace.empty() ||
                         score > progress.validation_trace[static_cast<std::size_t>(progress.best_epoch - 1)];

@@ -146,7 +146,10 @@ Figure best_of_models(const Evaluation& evaluation) {
     const std::vector<Cell>& row = best.rows()[r];
     for (std::size_t i = 0; i < heads.size(); ++i) {
       const int decimals = i == 1 ? 4 : i == 3 ? 3 : 2;
-      svg.text({heads[i].second, at}, cell_text(row[i], decimals), {13, i == 0 ? "start" : "end"});
+      // A bound says "at least".
+      const bool bound = i == 5 && std::get<std::string>(row.back()) == name_of(LikelihoodKind::lower_bound);
+      svg.text({heads[i].second, at}, (bound ? "\u2265 " : "") + cell_text(row[i], decimals),
+               {13, i == 0 ? "start" : "end"});
     }
   }
   return {"table_1", title, finding, basis_of(evaluation), svg.finish(), best};
