@@ -123,7 +123,7 @@ def vae(runner, name):
     """Mean test bound of the vae and mean test log-likelihood of a mixture of 16 Bernoullis."""
     found = {}
     for kind, options in (("nb 16", ("--model", "nb", "--states", 16, "--state-pseudocount", 50, "--iterations", 300)),
-                          ("vae", ("--model", "vae", "--latent", 16, "--hidden", 200))):
+                          ("vae", ("--model", "vae", "--latent", 16))):
         result, score = runner.fit(*options, "--validation", runner.work / "valid.cohort")
         print(f"{name:10} {kind:6} valid {score['valid']:.4f} test {score['test']:.4f} ({result['iterations']} iterations, best "
               f"{result.get('best_iteration')}, stopped by {result['stopped_by']}, {result['seconds']:.0f} s)", flush=True)

@@ -50,10 +50,11 @@ struct Part {
 Part part_for(const Cohort& cohort, std::uint64_t seed) {
   const Split split = split_by_share(cohort, shares, RandomStream(seed).child("evaluation"));
   if (static_cast<double>(split.hold_out.size()) < least_students ||
-      static_cast<double>(split.validation.size()) < least_students)
+      static_cast<double>(split.validation.size()) < least_students) {
     throw PrivacyError(concat("too few students: ", split.hold_out.size(), " would be held out and ",
                               split.validation.size(), " validate; at least ", fixed(least_students, 0),
                               " of each are needed"));
+  }
   return {cohort, split, seed};
 }
 

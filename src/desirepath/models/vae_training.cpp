@@ -93,7 +93,8 @@ class VaeFit : public Training {
   FitEstimate estimate() const override {
     FitEstimate estimate;
     const auto students = static_cast<double>(training_.student_count()), size = static_cast<double>(shape_.size());
-    const double shards = static_cast<double>(students_a_step() / students_a_shard) + 1;
+    const std::int64_t whole_shards = students_a_step() / students_a_shard;
+    const double shards = static_cast<double>(whole_shards) + 1;
     constexpr double program_bytes = 45e6;
     estimate.bytes = program_bytes + 8 * size * (shards + 8) +
                      8.0 * context_.compute.threads() * draws_held * static_cast<double>(shape_.bits + shape_.hidden) +
