@@ -134,7 +134,8 @@ void run(int count, char** arguments) {
       options.seed = seed;
       TrainingContext context{compute};
       // A density picks no iterate for the mass.
-      if (options.choice().emission->name != "gaussian") context.validation = &validation;
+      const EmissionFamily* emission = options.choice().emission;
+      if (emission == nullptr || emission->name != "gaussian") context.validation = &validation;
       Quality& quality = found[i].emplace_back();
       double begin = cpu_seconds();
       const FitResult fit = fit_model(training, options, context);

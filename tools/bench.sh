@@ -8,3 +8,4 @@ for benchmark in build/release/bin/bench_*; do "$benchmark"; done
 benchmarks/ingest_scale.py build/release/bin/desirepath "$(ldd build/release/bin/desirepath | awk '/libduckdb/ {print $3}')"
 /usr/bin/python3 benchmarks/gaussian_peers.py
 /usr/bin/python3 benchmarks/orthant_speed.py
+/usr/bin/python3 benchmarks/peers.py

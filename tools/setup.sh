@@ -75,7 +75,10 @@ for group in "$@"; do
       need python3-scipy has_python scipy
       need libopenblas0-pthread has_file '/usr/lib/*/openblas-pthread/libopenblas.so.0'
       need r-base-core has_command Rscript
-      need r-cran-mvtnorm has_file '/usr/lib/R/site-library/mvtnorm/DESCRIPTION' ;;
+      for package in mvtnorm mclust flexmix e1071; do
+        need "r-cran-$package" has_file "/usr/lib/R/site-library/$package/DESCRIPTION"
+      done
+      need python3-pomegranate has_python pomegranate ;;
     *) die "no group '$group' (build, test, check, browser, bench)" ;;
   esac
 done

@@ -27,6 +27,7 @@ int main(int count, char** arguments) {
   add_fit(program);
   add_select(program);
   add_compare(program);
+  add_evaluate(program);
   add_queries(program);
   add_orthant(program);
   return program.run(count, arguments);

@@ -71,6 +71,7 @@ void add_describe(Program& program);
 void add_fit(Program& program);
 void add_select(Program& program);
 void add_compare(Program& program);
+void add_evaluate(Program& program);
 void add_queries(Program& program);
 void add_orthant(Program& program);
 void add_split(Program& program);

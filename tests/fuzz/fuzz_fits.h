@@ -32,7 +32,8 @@ inline std::vector<FitOptions> fuzz_fits() {
           chain("hmm+gaussian", {{"covariance", form("diagonal")}}),
           chain("cmm+probit", {{"covariance", form("factor:1")}, {"nodes", std::int64_t{32}}}),
           chain("nb+hidden-tree", {{"tree-states", std::int64_t{2}}}),
-          options("hct", {{"trees", std::int64_t{2}}, {"tree-states", std::int64_t{2}}})};
+          options("hct", {{"trees", std::int64_t{2}}, {"tree-states", std::int64_t{2}}}),
+          FitOptions("vae").set("latent", 1).set("hidden", 2).set("epochs", 5)};
 }
 
 }  // namespace desirepath::test

@@ -198,7 +198,7 @@ TEST(Catalog, AFamilyOrSettingNobodyKnowsIsAnError) {
   EXPECT_EQ(test::message_of<OptionError>([] { FitOptions("nb+coin"); }),
             "no emission 'coin'; there are: bernoulli, tree, gaussian, probit, hidden-tree");
   EXPECT_EQ(test::message_of<OptionError>([] { FitOptions("nbb"); }),
-            "no model 'nbb' (did you mean 'nb'?); there are: nb, tan, gmm, hmm, cmm, hct");
+            "no model 'nbb' (did you mean 'nb'?); there are: nb, tan, gmm, hmm, cmm, hct, vae");
   const Catalog catalog = with_coin();
   const HiddenChain chain = test::random_chain("nb", coin_truth, 3, 2, 2, false, RandomStream(2));
   EXPECT_EQ(test::message_of<ArchiveError>([&] { through_a_file(chain, standard_catalog()); }),
@@ -314,9 +314,13 @@ TEST(Catalog, AModelWithoutStatesIsOneMoreEntry) {
 
 TEST(Settings, EveryOneMakesTheRoundTripThroughTheRecord) {
   for (const ModelEntry& entry : standard_catalog().models) {
+    std::vector<std::string> choices;
+    if (entry.default_emission.empty()) choices.push_back(entry.name);
     for (const EmissionFamily& family : standard_catalog().emissions) {
-      if (!entry.structure && family.name != entry.default_emission) continue;
-      FitOptions options(entry.name + "+" + family.name);
+      if (entry.structure || family.name == entry.default_emission) choices.push_back(entry.name + "+" + family.name);
+    }
+    for (const std::string& choice : choices) {
+      FitOptions options(choice);
       for (const Setting& info : options.known()) {
         FitOptions changed = options;
         // A value of its own: never the default.

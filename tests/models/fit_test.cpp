@@ -48,6 +48,7 @@ RowMatrix label_matrix(const Cohort& cohort, const std::vector<LabelRow>& rows, 
 FitOptions options_for(const std::string& choice, Id states) {
   FitOptions options(choice);
   if (choice == "hct") return options.set("trees", 2).set("tree-states", states).set("iterations", 20);
+  if (choice == "vae") return options.set("latent", states).set("hidden", 6).set("epochs", 20);
   return options.set("states", states).set("restarts", 1).set("iterations", 20).set("tolerance", 0.0);
 }
 
@@ -178,6 +179,11 @@ TEST_P(FitOfEveryModel, ClimbsWithUnknownPeriodsAndLeavers) {
     const Cohort cohort = test::random_cohort(
         {.students = 200, .courses = 5, .periods = 3, .unknown = 0.25, .left = left}, RandomStream(21));
     FitOptions options = options_for(GetParam(), 3);
+    if (GetParam() == "vae") {
+      const FitResult fit = test::fit(cohort, options, 2);
+      EXPECT_GT(fit.objective_trace.back(), fit.objective_trace.front());
+      continue;
+    }
     if (GetParam() != "hct") options.set("restarts", 2);
     options.set("iterations", 40);
     const FitResult fit = test::fit(cohort, options, 2);  // throws when the objective falls
@@ -188,10 +194,11 @@ TEST_P(FitOfEveryModel, ClimbsWithUnknownPeriodsAndLeavers) {
 }
 
 TEST_P(FitOfEveryModel, ThreadsDoNotChangeABit) {
+  const bool vae = GetParam() == "vae";
   const Cohort cohort = test::random_cohort({.students = 1500, .courses = 8, .periods = 3, .unknown = 0.2, .left = 0.1},
                                             RandomStream(22));
   FitOptions options = options_for(GetParam(), 3);
-  options.set("iterations", 6);
+  options.set(vae ? "epochs" : "iterations", 6);
   const auto bytes_with = [&](int threads) {
     const FitResult fit = test::fit(cohort, options, threads);
     ArchiveWriter archive("model");
@@ -207,7 +214,7 @@ TEST_P(FitOfEveryModel, ThreadsDoNotChangeABit) {
 TEST_P(FitOfEveryModel, SurvivesDegenerateData) {
   const auto fits = [&](const Cohort& cohort, Id states) {
     FitOptions options = options_for(GetParam(), states);
-    if (GetParam() != "hct") options.set("restarts", 2);
+    if (GetParam() != "hct" && GetParam() != "vae") options.set("restarts", 2);
     const FitResult fit = test::fit(cohort, options, 2);
     EXPECT_TRUE(std::isfinite(fit.log_likelihood));
     EXPECT_TRUE(std::isfinite(fit.objective));

@@ -8,6 +8,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/table.h"
 #include "desirepath/reports/cohort_figures.h"
+#include "desirepath/reports/evaluation_figures.h"
 #include "desirepath/reports/html_page.h"
 #include "desirepath/reports/palette.h"
 #include "desirepath/reports/selection_figure.h"
@@ -217,6 +218,37 @@ TEST(Svg, EscapesAndScales) {
   EXPECT_EQ(short_number(20000), "20 k");
   EXPECT_EQ(text_colour_on("#F0E442"), "#000000");
   EXPECT_EQ(text_colour_on("#0072B2"), "#FFFFFF");
+}
+
+TEST(EvaluationFigures, HaveACurveAModelAndNameTheBest) {
+  Evaluation evaluation;
+  evaluation.seeds = {1, 2};
+  evaluation.training_students = 700;
+  evaluation.held_out_students = 150;
+  const auto add = [&](const std::string& model, Id size, double error) {
+    EvaluationSummary summary{model, "mass", size, {}};
+    for (const char* name :
+         {"error_by_period_and_course", "floor_by_period_and_course", "error_of_pairs", "floor_of_pairs", "held_out"})
+      summary.found[name] = {1, 0, 2};
+    summary.found["error_by_course"] = {error, 0.01, 2};
+    summary.found["floor_by_course"] = {0.1, 0.01, 2};
+    evaluation.summaries.push_back(summary);
+  };
+  add("nb", 2, 0.5);
+  add("nb", 4, 0.4);
+  add("a&b", 2, 0.3);
+  add("hct", 0, 0.2);
+  const Figure curves = error_by_size(evaluation), best = best_of_models(evaluation);
+  EXPECT_NE(curves.finding.find("with hct: error 0.2000"), std::string::npos) << curves.finding;
+  EXPECT_NE(curves.svg.find("nb, K = 4: 0.4000 +- 0.0100"), std::string::npos);
+  EXPECT_NE(curves.svg.find("a&amp;b"), std::string::npos);
+  EXPECT_EQ(curves.svg.find("a&b"), std::string::npos);
+  EXPECT_NE(curves.basis.find("150 held out"), std::string::npos);
+  ASSERT_EQ(best.table.row_count(), 3U);
+  EXPECT_EQ(std::get<double>(best.table.rows()[0][1]), 0.4);
+  EXPECT_EQ(std::get<std::int64_t>(best.table.rows()[0][2]), 4);
+  EXPECT_NE(best.svg.find("0.4000"), std::string::npos);
+  EXPECT_TRUE(curves.svg.starts_with("<svg "));
 }
 
 TEST(HtmlPage, IsOnePieceWithoutAnythingFromElsewhere) {

@@ -12,16 +12,24 @@ struct AdamOptions {
   double floor = 1e-8;  // added to the root of the mean square
 };
 
+/// What Adam remembers of the gradients before.
+struct AdamState {
+  Vector mean, square;
+  double mean_left = 1, square_left = 1;  // of the zeros they start from
+};
+
 class Adam {
  public:
   explicit Adam(Index parameter_count, const AdamOptions& options = {});
+  /// Goes on from what another one remembered.
+  explicit Adam(AdamState state, const AdamOptions& options = {});
   /// One step uphill.
   void ascend(const Vector& gradient, Vector& parameters);
+  const AdamState& state() const { return state_; }
 
  private:
   AdamOptions options_;
-  Vector mean_, square_;
-  double mean_left_ = 1, square_left_ = 1;  // of the zeros they start from
+  AdamState state_;
 };
 
 }  // namespace desirepath::inline learning

@@ -5,6 +5,7 @@
 #include "desirepath/core/text.h"
 #include "desirepath/models/chain_fit.h"
 #include "desirepath/models/committee.h"
+#include "desirepath/models/vae.h"
 
 namespace desirepath::inline models {
 
@@ -22,6 +23,7 @@ const Catalog& standard_catalog() {
           chain_entry("cmm", "contextual mixture: a state a period, own transitions and states in each",
                       TimeStructure::per_period, "gaussian"),
           committee_entry(),
+          vae_entry(),
       },
       {emission_families().begin(), emission_families().end()},
   };

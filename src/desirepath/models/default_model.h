@@ -25,7 +25,7 @@ inline std::string which_model() {
          "  kinds of students, how they flow     cmm+bernoulli (without --model), nb (one kind a student)\n"
          "  what they will take, seats, samples,\n"
          "  prerequisites, typicality            hct\n"
-         "  the paper's models                   nb, tan, gmm, cmm (Gaussian)";
+         "  the paper's models                   nb, tan, gmm, cmm (Gaussian), vae";
 }
 
 }  // namespace desirepath::inline models

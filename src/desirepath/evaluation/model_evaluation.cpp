@@ -1,0 +1,423 @@
+#include "desirepath/evaluation/model_evaluation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/available_memory.h"
+#include "desirepath/core/digest.h"
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+#include "desirepath/evaluation/sample_statistics.h"
+#include "desirepath/queries/inference_accuracy.h"
+#include "desirepath/queries/student_scores.h"
+#include "desirepath/transcripts/split.h"
+
+namespace desirepath::inline evaluation {
+
+namespace {
+
+using nlohmann::ordered_json;
+constexpr SplitShares shares = {0.15, 0.15};
+constexpr std::size_t paired_courses = 30;
+
+bool is_gaussian(const FitOptions& options) {
+  return options.choice().emission != nullptr && options.choice().emission->name == "gaussian";
+}
+
+/// One way to part the students, and what of it all models share.
+struct Part {
+  std::uint64_t seed;
+  Cohort training, validation, held_out;
+  std::vector<Id> paired;
+  SampleStatistics truth;
+  SampleDistance floor;  // of the training students themselves
+
+  Part(const Cohort& cohort, const Split& split, std::uint64_t its_seed)
+      : seed(its_seed),
+        training(cohort.select(split.training)),
+        validation(cohort.select(split.validation)),
+        held_out(cohort.select(split.hold_out)),
+        paired(common_courses(training, paired_courses)),
+        truth(statistics_of(held_out, paired)),
+        floor(distance(statistics_of(training, paired), truth)) {}
+};
+
+Part part_for(const Cohort& cohort, std::uint64_t seed) {
+  const Split split = split_by_share(cohort, shares, RandomStream(seed).child("evaluation"));
+  if (static_cast<double>(split.hold_out.size()) < least_students ||
+      static_cast<double>(split.validation.size()) < least_students) {
+    throw PrivacyError(concat("too few students: ", split.hold_out.size(), " would be held out and ",
+                              split.validation.size(), " validate; at least ", fixed(least_students, 0),
+                              " of each are needed"));
+  }
+  return {cohort, split, seed};
+}
+
+void add_samples(Measures& found, const Model& model, const Part& part, std::int64_t draws, const Compute& compute) {
+  const SampleStatistics drawn =
+      statistics_of(model, part.held_out, draws, part.paired, RandomStream(part.seed).child("draws"), compute);
+  const SampleDistance off = distance(drawn, part.truth);
+  found["error_by_course"] = off.error.by_course;
+  found["error_by_period_and_course"] = off.error.by_bit;
+  found["error_of_pairs"] = off.pairs;
+  found["courses_distance"] = off.courses;
+  found["floor_by_course"] = part.floor.error.by_course;
+  found["floor_by_period_and_course"] = part.floor.error.by_bit;
+  found["floor_of_pairs"] = part.floor.pairs;
+  found["courses_floor"] = part.floor.courses;
+  found["courses_a_student"] = drawn.mean_courses;
+  found["courses_a_held_out_student"] = part.truth.mean_courses;
+  found["repeats"] = drawn.repeats;
+  found["repeats_held_out"] = part.truth.repeats;
+}
+
+void add_answers(Measures& found, const Model& model, const Part& part, const Compute& compute) {
+  if (model.schema().period_count() < 3) return;
+  const InferenceScore score = infer_period(model, part.training, part.held_out, {}, compute);
+  if (static_cast<double>(score.students) < least_students) return;
+  found["accuracy"] = score.accuracy;
+  found["most_frequent"] = score.most_frequent;
+  found["cross_entropy"] = score.cross_entropy;
+  found["marginal_entropy"] = score.marginal_entropy;
+  found["asked_students"] = static_cast<double>(score.students);
+}
+
+EvaluationRow measured(const FitOptions& options, Id size, const Part& part, const EvaluationTask& task,
+                       const TrainingContext& context) {
+  FitOptions own = options;
+  own.seed = part.seed;
+  TrainingContext inner{context.compute};
+  // A density picks no iterate for the mass.
+  if (!is_gaussian(options)) inner.validation = &part.validation;
+  EvaluationRow row{options.choice().name(), size, part.seed, {}, {}};
+  const std::unique_ptr<Training> training = prepare_training({part.training, own, inner});
+  row.found["memory_bytes"] = training->estimate().bytes;
+  const FitResult fit = training->run();
+  const auto begin = std::chrono::steady_clock::now();
+  const LikelihoodKind kind = fit.model->likelihood_kinds().front();
+  row.kind = name_of(kind);
+  row.found["fit_seconds"] = fit.seconds;
+  row.found["parameters"] = static_cast<double>(fit.model->parameter_count());
+  row.found["iterations"] = fit.iterations;
+  row.found["converged"] = fit.converged ? 1 : 0;
+  if (fit.starts_at_best > 0) {
+    row.found["starts"] = static_cast<double>(fit.restarts.size());
+    row.found["starts_at_best"] = fit.starts_at_best;
+  }
+  const std::int64_t scored =
+      is_gaussian(options) ? std::min(task.full_scored, part.held_out.student_count()) : part.held_out.student_count();
+  const StudentScores scores =
+      score_students(*fit.model, EvidenceBatch::of(part.held_out).slice(0, scored), kind, context.compute);
+  // A student of probability 0 is as bad as can be, and a number all the same: it goes through files.
+  row.found["held_out"] = std::max(scores.mean(), -1e6);
+  row.found["held_out_error"] = scores.standard_error_of_mean;
+  row.found["scored_students"] = static_cast<double>(scored);
+  add_samples(row.found, *fit.model, part, task.draws, context.compute);
+  add_answers(row.found, *fit.model, part, context.compute);
+  row.found["asking_seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return row;
+}
+
+/// What a result belongs to.
+std::string digest_of(const Cohort& cohort, const FitOptions& options, std::uint64_t seed, const EvaluationTask& task) {
+  DigestBuilder digest;
+  FitOptions own = options;
+  own.seed = seed;
+  digest.add(concat(cohort.fingerprint(), "\n", own.describe().dump(), "\n", task.draws, "\n", task.full_scored));
+  return digest.finish().hex();
+}
+
+std::filesystem::path file_of(const EvaluationTask& task, const std::string& model, Id size, std::uint64_t seed) {
+  return task.folder / concat("fit-", model, size > 0 ? concat("-", size) : "", "-", seed, ".json");
+}
+
+void save_row(const std::filesystem::path& path, const EvaluationRow& row, const std::string& digest) {
+  const ordered_json json = {{"schema", "desirepath/evaluated-fit/1"},
+                             {"belongs_to", digest},
+                             {"model", row.model},
+                             {"size", row.size},
+                             {"seed", row.seed},
+                             {"kind", row.kind},
+                             {"found", row.found}};
+  write_text_file(path, json.dump(2) + "\n", Overwrite::allow);
+}
+
+/// Nothing where there is no result of this very fit.
+std::optional<EvaluationRow> load_row(const std::filesystem::path& path, EvaluationRow row, const std::string& digest) {
+  if (!std::filesystem::exists(path)) return {};
+  const auto json = nlohmann::json::parse(read_text_file(path), nullptr, false);
+  try {
+    if (json.at("belongs_to").get<std::string>() != digest) return {};
+    row.kind = json.at("kind").get<std::string>();
+    row.found = json.at("found").get<Measures>();
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
+  return row;
+}
+
+std::vector<EvaluationSummary> summarised(const std::vector<EvaluationRow>& rows) {
+  std::vector<EvaluationSummary> result;
+  for (const EvaluationRow& row : rows) {
+    const auto same = [&](const EvaluationSummary& one) { return one.model == row.model && one.size == row.size; };
+    if (std::ranges::none_of(result, same)) result.push_back({row.model, row.kind, row.size, {}});
+    EvaluationSummary& summary = *std::ranges::find_if(result, same);
+    for (const auto& [name, value] : row.found) {
+      // Running mean and sum of squares; the root is taken at the end.
+      MeanAndSpread& all = summary.found[name];
+      ++all.seeds;
+      const double before = value - all.mean;
+      all.mean += before / static_cast<double>(all.seeds);
+      all.spread += before * (value - all.mean);
+    }
+  }
+  for (EvaluationSummary& summary : result) {
+    for (auto& [name, all] : summary.found)
+      all.spread = all.seeds > 1 ? std::sqrt(all.spread / static_cast<double>(all.seeds - 1)) : 0;
+  }
+  return result;
+}
+
+Cell cell(const std::map<std::string, MeanAndSpread>& found, const std::string& name, double MeanAndSpread::*part) {
+  const auto at = found.find(name);
+  return at == found.end() ? Cell() : Cell(at->second.*part);
+}
+
+Cell size_cell(Id size) {
+  return size > 0 ? Cell(std::int64_t{size}) : Cell();
+}
+
+}  // namespace
+
+EvaluationTask evaluation_task(const std::string& models, const std::vector<Id>& sizes, const SettingValues& values,
+                               std::uint64_t first_seed, int seeds) {
+  EvaluationTask task;
+  for (int s = 0; s < seeds; ++s)
+    task.seeds.push_back(first_seed + static_cast<std::uint64_t>(s));
+  for (const std::string& name : split(models, ',')) {
+    FitOptions options{std::string_view(name)};
+    const std::vector<Setting> known = options.known();
+    for (const auto& [setting, value] : values) {
+      if (std::ranges::find(known, setting, &Setting::name) != known.end()) options.set(setting, value);
+    }
+    const std::string& size_setting = options.choice().model->size_setting;
+    const bool by_size = size_setting == "states" || size_setting == "latent";
+    for (const Id size : by_size ? sizes : std::vector<Id>{0}) {
+      task.fits.push_back(options);
+      task.sizes.push_back(size);
+      if (by_size) task.fits.back().set(size_setting, std::int64_t{size});
+    }
+  }
+  return task;
+}
+
+Evaluation evaluate_models(const Cohort& cohort, const EvaluationTask& task, const TrainingContext& context) {
+  std::vector<Part> parts;
+  for (const std::uint64_t seed : task.seeds)
+    parts.push_back(part_for(cohort, seed));
+  Evaluation evaluation;
+  evaluation.seeds = task.seeds;
+  evaluation.training_students = parts.front().training.student_count();
+  evaluation.held_out_students = parts.front().held_out.student_count();
+  const auto splits = std::ssize(parts), count = std::ssize(task.fits) * splits;
+  std::vector<std::optional<EvaluationRow>> rows(static_cast<std::size_t>(count));
+  std::vector<std::size_t> missing;
+  std::vector<std::string> digests;
+  double largest = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const FitOptions& options = task.fits[i / parts.size()];
+    const Id size = task.sizes[i / parts.size()];
+    const Part& part = parts[i % parts.size()];
+    digests.push_back(digest_of(cohort, options, part.seed, task));
+    if (!task.folder.empty()) {
+      const std::string name = options.choice().name();
+      const std::filesystem::path file = file_of(task, name, size, part.seed);
+      if (task.earlier == EarlierFits::refuse) check_target(file, Overwrite::refuse);
+      if (task.earlier == EarlierFits::take_up) rows[i] = load_row(file, {name, size, part.seed, {}, {}}, digests[i]);
+    }
+    if (rows[i]) continue;
+    missing.push_back(i);
+    if (i % parts.size() > 0) continue;
+    // Refused now where it would be refused later, after hours.
+    largest = std::max(largest, prepare_training({part.training, options, context})->estimate().bytes);
+  }
+  const std::size_t kept = rows.size() - missing.size();
+  if (kept > 0)
+    evaluation.remarks.push_back(concat(kept, " of ", counted(count, "fit", "fits"), " were there already"));
+  std::mutex mutex;
+  std::size_t finished = kept;
+  const auto run = [&](std::int64_t number) {
+    const std::size_t i = missing[static_cast<std::size_t>(number)];
+    const Part& part = parts[i % parts.size()];
+    EvaluationRow row = measured(task.fits[i / parts.size()], task.sizes[i / parts.size()], part, task, context);
+    const std::lock_guard lock(mutex);
+    if (!task.folder.empty()) save_row(file_of(task, row.model, row.size, row.seed), row, digests[i]);
+    ++finished;
+    if (context.progress) {
+      context.progress(
+          {concat(row.model, row.size > 0 ? concat(" K = ", row.size) : "", " (", finished, " of ", rows.size(), ")"),
+           static_cast<double>(finished) / static_cast<double>(rows.size())});
+    }
+    rows[i] = std::move(row);
+  };
+  // Side by side where the memory bears it; else one by one, with all threads inside each.
+  const double bound = task.memory > 0 ? task.memory : 0.8 * available_memory();
+  try {
+    if (bound <= 0 || largest * context.compute.threads() <= bound) {
+      context.compute.for_each(std::ssize(missing), run);
+    } else {
+      for (std::int64_t number = 0; number < std::ssize(missing); ++number)
+        run(number);
+    }
+  } catch (const Interrupted&) {
+    throw Interrupted(task.folder.empty() ? "interrupted; nothing is kept without a folder to write into"
+                                          : concat("interrupted; ", setting_name("resume"), " goes on from ", finished,
+                                                   " of ", counted(count, "fit", "fits")));
+  }
+  for (std::optional<EvaluationRow>& row : rows)
+    evaluation.rows.push_back(std::move(*row));
+  evaluation.summaries = summarised(evaluation.rows);
+  if (std::ranges::any_of(task.fits, is_gaussian))
+    evaluation.remarks.push_back(
+        concat("Gaussian states: held-out mass on the first ", task.full_scored, " held-out students"));
+  if (std::ranges::any_of(evaluation.summaries, [](const auto& one) { return one.kind == "lower_bound"; }))
+    evaluation.remarks.emplace_back("held-out likelihoods of kind lower_bound lie below the mass of the model");
+  return evaluation;
+}
+
+Table Evaluation::table() const {
+  Table table({{"model"},
+               {"K"},
+               {"error_by_course", 4},
+               {"error_spread", 4},
+               {"over_floor", 2},
+               {"error_by_period", 4},
+               {"period_over_floor", 2},
+               {"error_of_pairs", 4},
+               {"pairs_over_floor", 2},
+               {"accuracy", 4},
+               {"accuracy_spread", 4},
+               {"cross_entropy", 3},
+               {"held_out", 3},
+               {"held_out_spread", 3},
+               {"kind"},
+               {"courses_off", 3},
+               {"repeats", 4},
+               {"fit_seconds", 1}});
+  for (const EvaluationSummary& one : summaries) {
+    const auto mean = [&](const std::string& name) { return cell(one.found, name, &MeanAndSpread::mean); };
+    const auto spread = [&](const std::string& name) { return cell(one.found, name, &MeanAndSpread::spread); };
+    const auto over = [&](const std::string& name, const std::string& floor) {
+      const double least = one.found.at(floor).mean;
+      return least > 0 ? Cell(one.found.at(name).mean / least) : Cell();
+    };
+    table.add_row({one.model, size_cell(one.size), mean("error_by_course"), spread("error_by_course"),
+                   over("error_by_course", "floor_by_course"), mean("error_by_period_and_course"),
+                   over("error_by_period_and_course", "floor_by_period_and_course"), mean("error_of_pairs"),
+                   over("error_of_pairs", "floor_of_pairs"), mean("accuracy"), spread("accuracy"),
+                   mean("cross_entropy"), mean("held_out"), spread("held_out"), one.kind, mean("courses_distance"),
+                   mean("repeats"), mean("fit_seconds")});
+  }
+  return table;
+}
+
+Table Evaluation::best_table() const {
+  Table table({{"model"},
+               {"sample_error", 4},
+               {"K"},
+               {"inference_accuracy", 4},
+               {"K_of_accuracy"},
+               {"held_out", 3},
+               {"K_of_held_out"},
+               {"kind"}});
+  std::vector<std::string> models;
+  for (const EvaluationSummary& one : summaries) {
+    if (std::ranges::find(models, one.model) == models.end()) models.push_back(one.model);
+  }
+  for (const std::string& model : models) {
+    const auto best = [&](const std::string& name, double sign) -> std::pair<Cell, Cell> {
+      const EvaluationSummary* chosen = nullptr;
+      for (const EvaluationSummary& one : summaries) {
+        if (one.model != model || !one.found.contains(name)) continue;
+        if (chosen == nullptr || sign * one.found.at(name).mean > sign * chosen->found.at(name).mean) chosen = &one;
+      }
+      if (chosen == nullptr) return {};
+      return {chosen->found.at(name).mean, size_cell(chosen->size)};
+    };
+    const auto [error, error_size] = best("error_by_course", -1);
+    const auto [accuracy, accuracy_size] = best("accuracy", 1);
+    const auto [held_out, held_out_size] = best("held_out", 1);
+    const auto kind = std::ranges::find(summaries, model, &EvaluationSummary::model)->kind;
+    table.add_row({model, error, error_size, accuracy, accuracy_size, held_out, held_out_size, kind});
+  }
+  return table;
+}
+
+Table Evaluation::fits_table() const {
+  std::vector<std::string> names;
+  for (const EvaluationRow& row : rows) {
+    for (const auto& [name, value] : row.found) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+  }
+  std::ranges::sort(names);
+  std::vector<TableColumn> columns = {{"model"}, {"size"}, {"seed"}, {"likelihood_kind"}};
+  for (const std::string& name : names)
+    columns.push_back({name});
+  Table table(columns);
+  for (const EvaluationRow& row : rows) {
+    std::vector<Cell> cells = {row.model, size_cell(row.size), static_cast<std::int64_t>(row.seed), row.kind};
+    for (const std::string& name : names) {
+      const auto at = row.found.find(name);
+      cells.push_back(at == row.found.end() ? Cell() : Cell(at->second));
+    }
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+ordered_json Evaluation::to_json() const {
+  ordered_json json = {{"training_students", training_students},
+                       {"held_out_students", held_out_students},
+                       {"seeds", seeds},
+                       {"best", best_table().to_json()},
+                       {"summaries", ordered_json::array()},
+                       {"fits", fits_table().to_json()},
+                       {"notes", remarks}};
+  for (const EvaluationSummary& one : summaries) {
+    ordered_json found;
+    for (const auto& [name, all] : one.found)
+      found[name] = {{"mean", all.mean}, {"spread", all.spread}};
+    json["summaries"].push_back({{"model", one.model},
+                                 {"size", one.size > 0 ? ordered_json(one.size) : ordered_json()},
+                                 {"likelihood_kind", one.kind},
+                                 {"found", std::move(found)}});
+  }
+  return json;
+}
+
+void Evaluation::print(std::ostream& out) const {
+  table().print_text(out);
+  const auto& found = summaries.front().found;
+  const auto mean = [&](const std::string& name) { return found.contains(name) ? found.at(name).mean : 0; };
+  out << "\nmeans over " << counted(std::ssize(seeds), "split", "splits")
+      << " of the students: " << with_separators(training_students) << " train, " << with_separators(held_out_students)
+      << " are held out; a floor is the error of the training students themselves\n"
+      << "floors: by course " << fixed(mean("floor_by_course"), 4) << ", by period and course "
+      << fixed(mean("floor_by_period_and_course"), 4) << ", of pairs " << fixed(mean("floor_of_pairs"), 4)
+      << ", courses a student " << fixed(mean("courses_floor"), 3) << "; students held out repeat "
+      << fixed(100 * mean("repeats_held_out"), 1) << " % of their courses";
+  if (found.contains("most_frequent")) {
+    out << "; the most frequent answer is right " << fixed(mean("most_frequent"), 4)
+        << " of the times, shares alone have a cross-entropy of " << fixed(mean("marginal_entropy"), 3);
+  }
+  out << "\n\nEach model where it is best\n";
+  best_table().print_text(out);
+}
+
+}  // namespace desirepath::inline evaluation
