@@ -148,7 +148,7 @@ void add_evaluate(Program& program) {
     if (options->cohort.empty()) synthetic.emplace(*options, console);
     const Cohort cohort =
         synthetic ? synthetic->cohort() : open_cohort(options->cohort, *table, console, TableUse::train);
-    const Compute compute(console.thread_count(), console.interrupt_flag());
+    const Compute compute = console.compute("evaluate");
     const TrainingContext context{compute, console.progress_sink()};
     const Evaluation evaluation = evaluate_models(cohort, task, context);
     console.end_progress();
