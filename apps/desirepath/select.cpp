@@ -26,7 +26,7 @@ void add_select(Program& program) {
   };
   auto options = std::make_shared<Options>();
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->type_name("FILE")->required();
-  verb.app->add_option("--states", options->states, "2:20, 2:20:3 or 2,4,8 (2:12)");
+  verb.app->add_option("--states", options->states, "2:20, 2:20:3 or 2,4,8 (2:12); of a vae: the numbers of its code");
   verb.app->add_option("--tree-states", options->tree_states, "of hct, whose size this is: 8,16,32");
   verb.app->add_option("--held-out", options->share, "share of the students set aside")->capture_default_str();
   verb.add_output("--figure", options->figure, "write the curves as SVG", figure_file);
