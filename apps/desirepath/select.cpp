@@ -25,7 +25,7 @@ void add_select(Program& program) {
   };
   auto options = std::make_shared<Options>();
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->type_name("FILE")->required();
-  verb.app->add_option("--states", options->states, "2:20, 2:20:3 or 2,4,8 (2:12)");
+  verb.app->add_option("--states", options->states, "2:20, 2:20:3 or 2,4,8 (2:12); of a vae: the numbers of its code");
   verb.app->add_option("--tree-states", options->tree_states, "of hct, whose size this is: 8,16,32");
   auto many = add_many_fits_options(verb);
   verb.add_output("--figure", options->figure, "write the curves as SVG", figure_file);

@@ -84,6 +84,9 @@ class Select(ProgramTest):
         done = self.run_program("select", "t.csv", "--model", "hct", "--trees", 2, "--iterations", 4, "--tree-states", "2,4", "--json").json
         self.assertEqual([row["states"] for row in done["rows"]], [2, 4])
         self.assertIn("--tree-states", self.run_program("select", "t.csv", "--model", "hct", "--states", "2:4", code=2).err)
+        done = self.run_program("select", "t.csv", "--model", "vae", "--epochs", 3, "--hidden", 4, "--states", "1,2", "--json").json
+        self.assertEqual(done["likelihood_kind"], "lower_bound")
+        self.assertEqual([row["states"] for row in done["rows"]], [1, 2])
         self.run_program("select", "t.csv", "--model", "nb", "--tree-states", "2", "--states", "2", code=2)
 
 
