@@ -45,7 +45,7 @@ class Compare(ProgramTest):
         self.assertIn("end of the range", self.run_program("select", "t.csv", "--model", "nb", "--states", "1,2", *QUICK).err)
 
     def test_refused_before_anything_is_read(self):
-        for arguments in (("--models", "nb,tam"), ("--models", "nb+gausian"), ("--states", "5:2")):
+        for arguments in (("--models", "nb,tam"), ("--models", "nb+gausian"), ("--states", "5:2"), ("--models", "nb,vae")):
             self.run_program("compare", "not-there.csv", *arguments, code=2)
 
     def test_dry_run(self):
