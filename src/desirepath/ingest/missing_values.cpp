@@ -11,6 +11,11 @@ MissingValues::MissingValues(const std::vector<std::string>& words) {
     const std::string lower = lower_case(trimmed(word));
     if (lower.empty() || lower.size() > longest) continue;
     lengths_ |= std::uint64_t{1} << lower.size();
+    const bool is_letter = lower[0] >= 'a' && lower[0] <= 'z';
+    for (const char first : {lower[0], is_letter ? static_cast<char>(lower[0] - 'a' + 'A') : lower[0]}) {
+      const auto byte = static_cast<unsigned char>(first);
+      firsts_.at(byte >> 6U) |= std::uint64_t{1} << (byte & 63U);
+    }
     words_.push_back(lower);
   }
 }

@@ -1,6 +1,7 @@
 // Texts that stand for a missing value: NA, NULL and kin.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,7 +18,9 @@ class MissingValues {
   explicit MissingValues(const std::vector<std::string>& words);
 
   bool contains(std::string_view text) const {
-    return text.size() <= longest && (lengths_ >> text.size() & 1U) != 0 && is_listed(text);
+    if (text.size() > longest || (lengths_ >> text.size() & 1U) == 0) return false;
+    const auto first = static_cast<unsigned char>(text.front());
+    return (firsts_[first >> 6U] >> (first & 63U) & 1U) != 0 && is_listed(text);
   }
   /// Lower case.
   const std::vector<std::string>& words() const { return words_; }
@@ -25,7 +28,9 @@ class MissingValues {
  private:
   bool is_listed(std::string_view text) const;
 
-  std::uint64_t lengths_ = 0;  // a bit for each length that a word has: most cells are told by it alone
+  // A bit for each length that a word has, and for each byte one begins with: most cells are told by these alone.
+  std::uint64_t lengths_ = 0;
+  std::array<std::uint64_t, 4> firsts_{};
   std::vector<std::string> words_;
 };
 

@@ -235,7 +235,9 @@ SqlTable SqlTable::of_rows(std::unique_ptr<RowSource> rows, bool is_named) {
         std::uint64_t* validity = duckdb_vector_get_validity(target);
         for (std::size_t r = 0; r < count; ++r) {
           const std::string_view cell = self->batch.cell(self->batch_row + r, column);
-          const bool is_missing = cell.empty() || (!as_it_stands && self->missing.contains(trimmed(cell)));
+          const bool is_missing =
+              cell.empty() ||
+              (!as_it_stands && self->missing.contains(cell.front() > ' ' && cell.back() > ' ' ? cell : trimmed(cell)));
           if (is_missing) {
             duckdb_validity_set_row_invalid(validity, r);
           } else {
