@@ -86,7 +86,9 @@ class PairInformation {
       inverse_.push_back(std::move(inverse));
     }
     for (std::size_t g = 0; g < takers.size(); ++g) {
-      RowMatrix share = RowMatrix::Zero(takers[g].rows(), width_), own = share, apart = share;
+      for (std::vector<RowMatrix>* terms : {&share_, &own_, &apart_})
+        terms->push_back(RowMatrix::Zero(takers[g].rows(), width_));
+      RowMatrix &share = share_.back(), &own = own_.back(), &apart = apart_.back();
       for (Index bit = 0; bit < share.rows(); ++bit) {
         const Vector& inverse = inverse_[pair_of(group_of[static_cast<std::size_t>(bit)], static_cast<Id>(g))];
         for (Index k = 0; k < count; ++k) {
@@ -97,9 +99,6 @@ class PairInformation {
           apart(bit, k) = x_log_x(std::max(0.0, x - a * inverse[k])) - own(bit, k);
         }
       }
-      share_.push_back(std::move(share));
-      own_.push_back(std::move(own));
-      apart_.push_back(std::move(apart));
     }
   }
 

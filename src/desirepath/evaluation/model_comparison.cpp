@@ -55,10 +55,11 @@ ComparisonTask comparison_task(const std::string& models, const std::vector<Id>&
     FitOptions options{std::string_view(name)};
     // What has no emissions has no probability of enrollments in closed form either: refused before anything is
     // trained.
-    if (options.choice().emission == nullptr)
+    if (options.choice().emission == nullptr) {
       throw OptionError(concat(setting_name("models"), " ", name,
                                ": only a bound on its likelihood is known, and models are compared by the likelihood "
                                "itself; 'desirepath evaluate' has both"));
+    }
     options.seed = seed;
     const std::vector<Setting> known = options.known();
     for (const auto& [setting, value] : values) {

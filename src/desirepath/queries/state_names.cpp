@@ -20,10 +20,11 @@ StateNames given_names(const Model& model, const StateNameSettings& settings) {
     const std::size_t colon = key.rfind(':');
     const auto state =
         colon == std::string::npos ? std::nullopt : number_in<Id>(std::string_view(key).substr(colon + 1));
-    if (!state || *state < 0 || *state >= states.state_count())
+    if (!state || *state < 0 || *state >= states.state_count()) {
       throw OptionError(concat(setting_name("name"), " ", key,
                                ": PERIOD:STATE=NAME, such as 1:0=Engineers; states are 0 to ",
                                states.state_count() - 1));
+    }
     const std::string period = key.substr(0, colon);
     const bool everywhere = period == "all" || states.step_count() == 1;
     const Id only = period == "all" ? 0 : model.schema().require_period(period);

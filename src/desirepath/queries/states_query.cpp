@@ -153,14 +153,16 @@ class StatesAnswer : public Answer {
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines;
-    if (shown_.withheld > 0)
+    if (shown_.withheld > 0) {
       lines.push_back(concat(counted(shown_.withheld, "state", "states"), " shown as other: resting on fewer than ",
                              setting_name("min-cell"), " ", min_cell_,
                              " expected students, or shown apart telling of one that does"));
-    if (refits_ > 0)
+    }
+    if (refits_ > 0) {
       lines.push_back(concat("found again: the share of ", refits_,
                              " fits to students drawn with replacement that have a state of mostly the same students "
                              "(Jaccard index above 0.5); in brackets the mean index"));
+    }
     return lines;
   }
 

@@ -34,8 +34,9 @@ article { background: #fff; border: 1px solid var(--line); border-radius: 10px; 
 details { margin-top: .6rem; } summary { cursor: pointer; color: var(--accent); font-size: .92rem; }
 table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; margin-top: .5rem; }
 caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
-th, td { padding: .22rem .8rem .22rem 0; border-bottom: 1px solid var(--line); text-align: left; white-space: nowrap; vertical-align: top; }
-td:last-child:not(.n) { white-space: normal; }
+th, td { padding: .22rem .8rem .22rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
+td:not(.n) { min-width: 5.5rem; }
+td.n { white-space: nowrap; }
 th.n, td.n { text-align: right; }
 footer { padding: 1rem 1.2rem 3rem; color: var(--quiet); font-size: .88rem; }
 @media print { body { background: #fff; font-size: 11pt; } header { background: none; color: #000; padding: 0 0 1rem; }
