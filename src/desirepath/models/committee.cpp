@@ -336,7 +336,7 @@ class CommitteeFit : public Training {
         result.warnings = first.at("warnings").get<std::vector<std::string>>();
         first_result_ = std::move(result);
       }
-      member_ = header.at("member").get<Id>();
+      member_ = whole_number(archive, header, "member", pilot, most);
       const bool has_pilot = pilot_training_.has_value();
       if (member_ < (has_pilot ? pilot : 0) || (has_pilot && member_ >= 0 && !iterations_) || member_ >= trees_ ||
           static_cast<Id>(members_.size()) != std::max(0, member_))
