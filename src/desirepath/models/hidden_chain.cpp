@@ -187,6 +187,7 @@ std::int64_t HiddenChain::parameter_count() const {
     for (Index k = 0; k < state_count(); ++k)
       count += free_in(parameters_.prior.transitions[t].row(k));
   }
+  if (parameters_.departures.size() == 0) return count;  // a file may have rows of nothing
   for (Index k = 0; k < parameters_.departures.rows(); ++k)
     count += free_in(parameters_.departures.row(k));
   return count;
