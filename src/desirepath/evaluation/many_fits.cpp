@@ -64,6 +64,20 @@ double restarts_of(const FitOptions& options) {
 
 }  // namespace
 
+void SizedFits::add(FitOptions options, const std::vector<Id>& asked, const SettingValues& values) {
+  const std::vector<Setting> known = options.known();
+  for (const auto& [setting, value] : values) {
+    if (std::ranges::find(known, setting, &Setting::name) != known.end()) options.set(setting, value);
+  }
+  const std::string& size_setting = options.choice().model->size_setting;
+  const bool by_size = size_setting == "states" || size_setting == "latent";
+  for (const Id size : by_size ? asked : std::vector<Id>{0}) {
+    fits.push_back(options);
+    sizes.push_back(size);
+    if (by_size) fits.back().set(size_setting, std::int64_t{size});
+  }
+}
+
 FitEstimate estimate_fits(const Cohort& training, const std::vector<FitOptions>& fits, const TrainingContext& context) {
   FitEstimate all;
   for (const FitOptions& options : fits) {

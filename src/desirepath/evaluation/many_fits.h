@@ -49,6 +49,15 @@ class FinishedFits {
   std::vector<FinishedFit> fits_;
 };
 
+/// Fits of a model by its sizes; of one whose size is not asked for (hct's is its trees') the one of its own size.
+struct SizedFits {
+  std::vector<FitOptions> fits;
+  std::vector<Id> sizes;  // of each; 0: the model's own
+
+  /// `values` go to the model where it has such a setting.
+  void add(FitOptions options, const std::vector<Id>& asked, const SettingValues& values);
+};
+
 /// Memory of the largest of them, time of one iteration of every restart of all.
 FitEstimate estimate_fits(const Cohort& training, const std::vector<FitOptions>& fits, const TrainingContext& context);
 

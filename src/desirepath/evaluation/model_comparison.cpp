@@ -61,16 +61,7 @@ ComparisonTask comparison_task(const std::string& models, const std::vector<Id>&
                                "itself; 'desirepath evaluate' has both"));
     }
     options.seed = seed;
-    const std::vector<Setting> known = options.known();
-    for (const auto& [setting, value] : values) {
-      if (std::ranges::find(known, setting, &Setting::name) != known.end()) options.set(setting, value);
-    }
-    const bool by_states = options.choice().model->size_setting == "states";
-    for (const Id size : by_states ? states : std::vector<Id>{0}) {
-      task.fits.push_back(options);
-      task.sizes.push_back(size);
-      if (by_states) task.fits.back().set("states", std::int64_t{size});
-    }
+    task.add(std::move(options), states, values);
   }
   return task;
 }

@@ -38,10 +38,8 @@ struct Comparison : Answer {
 };
 
 /// What is to be compared, each checked as far as it can be before anything is trained.
-struct ComparisonTask {
-  std::vector<FitOptions> fits;  // model by model, size by size
-  std::vector<Id> sizes;         // of each; 0: the model's own
-  std::vector<Id> states;        // the range asked for
+struct ComparisonTask : SizedFits {
+  std::vector<Id> states;  // the range asked for
   double held_out_share = 0.2;
   std::string weights;  // column; empty: all students count once
   FitsFile file;

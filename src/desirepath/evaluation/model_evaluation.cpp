@@ -199,20 +199,8 @@ EvaluationTask evaluation_task(const std::string& models, const std::vector<Id>&
   EvaluationTask task;
   for (int s = 0; s < seeds; ++s)
     task.seeds.push_back(first_seed + static_cast<std::uint64_t>(s));
-  for (const std::string& name : split(models, ',')) {
-    FitOptions options{std::string_view(name)};
-    const std::vector<Setting> known = options.known();
-    for (const auto& [setting, value] : values) {
-      if (std::ranges::find(known, setting, &Setting::name) != known.end()) options.set(setting, value);
-    }
-    const std::string& size_setting = options.choice().model->size_setting;
-    const bool by_size = size_setting == "states" || size_setting == "latent";
-    for (const Id size : by_size ? sizes : std::vector<Id>{0}) {
-      task.fits.push_back(options);
-      task.sizes.push_back(size);
-      if (by_size) task.fits.back().set(size_setting, std::int64_t{size});
-    }
-  }
+  for (const std::string& name : split(models, ','))
+    task.add(FitOptions{std::string_view(name)}, sizes, values);
   return task;
 }
 

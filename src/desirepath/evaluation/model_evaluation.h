@@ -10,7 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "desirepath/core/answer.h"
-#include "desirepath/models/training.h"
+#include "desirepath/evaluation/many_fits.h"
 
 namespace desirepath::inline evaluation {
 
@@ -59,9 +59,7 @@ struct Evaluation : Answer {
 /// What becomes of results that are in the folder already.
 enum class EarlierFits { refuse, take_up, replace };
 
-struct EvaluationTask {
-  std::vector<FitOptions> fits;  // model by model, size by size
-  std::vector<Id> sizes;
+struct EvaluationTask : SizedFits {
   std::vector<std::uint64_t> seeds;
   std::int64_t draws = 20'000;     // students drawn from each model
   std::int64_t full_scored = 300;  // held-out students that whole covariances are scored on

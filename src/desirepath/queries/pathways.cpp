@@ -8,6 +8,13 @@
 
 namespace desirepath::inline queries {
 
+PathCounts count_paths(const std::vector<std::vector<Id>>& paths) {
+  PathCounts counts;
+  for (const std::vector<Id>& path : paths)
+    counts[path] += 1;
+  return counts;
+}
+
 PathCounts expected_paths(const HiddenStates& states, double students) {
   constexpr double least = 1e-3;  // students; fewer are told nowhere
   PathCounts counts;

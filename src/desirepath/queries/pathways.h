@@ -39,6 +39,7 @@ struct StateFlows {
 /// Students in every (path of states): from the most likely path of each student of a cohort, or by the model for as
 /// many students as it was trained on.
 using PathCounts = std::map<std::vector<Id>, double>;
+PathCounts count_paths(const std::vector<std::vector<Id>>& paths);
 PathCounts expected_paths(const HiddenStates& states, double students);
 
 /// names: of (step, state), in place of those made of courses.

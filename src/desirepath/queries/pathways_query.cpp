@@ -203,10 +203,7 @@ std::unique_ptr<Answer> answer_pathways(const QueryInput& input) {
   } else {
     settings.min_cell.require(input.cohort->student_count());
     const std::vector<std::vector<Id>> paths = states.paths(EvidenceBatch::of(*input.cohort), input.compute);
-    PathCounts counts;
-    for (const std::vector<Id>& path : paths)
-      counts[path] += 1;
-    answer->flows = flows_of(counts, model, settings.min_cell.count, names);
+    answer->flows = flows_of(count_paths(paths), model, settings.min_cell.count, names);
     answer->source = concat("the most likely path of each of ", with_separators(std::ssize(paths)), " students");
     if (!settings.by.empty()) {
       answer->by = settings.by;

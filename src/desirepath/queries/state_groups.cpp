@@ -110,10 +110,7 @@ class StateGroupsAnswer : public Answer {
     min_cell.require(input.cohort->student_count());
     const StudentGroups groups = groups_of(*input.cohort, by_);
     const auto paths = states_.paths(EvidenceBatch::of(*input.cohort), input.compute);
-    PathCounts counts;
-    for (const std::vector<Id>& path : paths)
-      counts[path] += 1;
-    flows_ = flows_of(counts, input.model(), min_cell_, given_names(input.model(), names));
+    flows_ = flows_of(count_paths(paths), input.model(), min_cell_, given_names(input.model(), names));
     cells_ = states_by_group(flows_, paths, groups, min_cell_);
     if (cells_.empty())
       throw PrivacyError(concat(setting_name("by"), " ", by_, ": no group has ", min_cell_, " students"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "desirepath/queries/states.h"
 #include "desirepath/transcripts/evidence.h"
 
 namespace desirepath::inline queries {
@@ -15,10 +16,7 @@ std::vector<std::vector<Id>> likely_states(const HiddenStates& states, const Coh
   std::vector<std::vector<Id>> likely(static_cast<std::size_t>(posterior.rows()));
   for (Index s = 0; s < posterior.rows(); ++s) {
     for (Id step = 0; step < states.step_count(); ++step) {
-      const PeriodRange periods = states.step_periods(step);
-      bool present = false;
-      for (Id t = periods.first; t < periods.last; ++t)
-        present = present || cohort.presence(s, t) == Presence::present;
+      const bool present = is_present(cohort, s, states.step_periods(step));
       Index best = 0;
       posterior.row(s).segment(Index{step} * count, count).maxCoeff(&best);
       likely[static_cast<std::size_t>(s)].push_back(present ? static_cast<Id>(best) : -1);

@@ -62,6 +62,13 @@ std::string period_of(const HiddenStates& states, const Schema& schema, Id step)
   return states.step_count() == 1 ? "all" : schema.period(step);
 }
 
+bool is_present(const Cohort& cohort, std::int64_t student, const PeriodRange& periods) {
+  bool present = false;
+  for (Id t = periods.first; t < periods.last; ++t)
+    present = present || cohort.presence(student, t) == Presence::present;
+  return present;
+}
+
 std::string state_name(const StateProfile& profile, const Schema& schema) {
   if (profile.left) return "left";
   std::vector<std::string> words;

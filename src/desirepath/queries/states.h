@@ -28,6 +28,9 @@ struct StateProfile {
 /// The period of a step, or "all" where states are kept through all periods.
 std::string period_of(const HiddenStates& states, const Schema& schema, Id step);
 
+/// Whether the student was there in any period of the step.
+bool is_present(const Cohort& cohort, std::int64_t student, const PeriodRange& periods);
+
 /// What pages call a state: the courses that mark it most ("Algebra I, Mechanics"), "left", or "state 3" where none
 /// does.
 std::string state_name(const StateProfile& profile, const Schema& schema);

@@ -310,10 +310,7 @@ class StudentStatesAnswer : public Answer {
     for (Index s = 0; s < posterior_.rows(); ++s) {
       for (Id step = 0; step < states_.step_count(); ++step) {
         const std::string period = states_.step_count() > 1 ? cohort_.schema().period(step) : std::string("all");
-        const PeriodRange periods = states_.step_periods(step);
-        bool present = false;
-        for (Id t = periods.first; t < periods.last; ++t)
-          present = present || cohort_.presence(s, t) == Presence::present;
+        const bool present = is_present(cohort_, s, states_.step_periods(step));
         for (Id k = 0; k < states; ++k)
           body(cohort_.students()[static_cast<std::size_t>(s)], period,
                state_number(k, states_.has_left_state() && k + 1 == states), posterior_(s, step * states + k), present);
