@@ -6,7 +6,7 @@ import pathlib
 import re
 import sys
 
-CHAIN = ["core", "transcripts", "probability", "compute", "emissions", "learning", "models", "queries", "evaluation",
+CHAIN = ["core", "disclosure", "transcripts", "probability", "compute", "emissions", "learning", "models", "queries", "evaluation",
          "reports", "explorer"]
 # ingest hangs off transcripts and is used by the programs and tests alone.
 INGEST_MAY_USE = {"core", "transcripts", "ingest"}

@@ -58,6 +58,7 @@ for group in "$@"; do
     test)
       need libgtest-dev has_header gtest/gtest.h
       need librapidcheck-dev has_header rapidcheck.h
+      need libglpk-dev has_header glpk.h
       need clang-format has_command clang-format
       need python3 has_command python3
       need gzip has_command gzip

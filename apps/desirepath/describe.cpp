@@ -11,7 +11,6 @@
 #include "desirepath/core/nearest_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/reports/cohort_description.h"
-#include "desirepath/reports/suppression.h"
 
 namespace desirepath::app {
 
@@ -24,13 +23,15 @@ void add_describe(Program& program) {
                    /*prints_table=*/true});
   struct Options {
     std::string cohort, figures;
-    std::int64_t min_cell = default_min_cell;
+    std::int64_t min_cell = Disclosure::usual;
   };
   auto options = std::make_shared<Options>();
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->type_name("FILE")->required();
   verb.add_output_folder("--figures", options->figures, "folder for the figures as SVG",
                          {{"enrollments.svg", figure_file}, {"courses-per-student.svg", figure_file}});
-  verb.app->add_option("--min-cell", options->min_cell, "no figure rests on fewer students (under 5 is refused)")
+  verb.app
+      ->add_option("--min-cell", options->min_cell,
+                   "what rests on fewer students is merged or withheld (under 5 is refused)")
       ->capture_default_str();
   verb.add_force();
   auto table = add_raw_table_options(*verb.app);
@@ -39,7 +40,7 @@ void add_describe(Program& program) {
       concat("with --csv, which table: ", join({names.begin(), names.end()}, ", "),
              "; else that of a DuckDB file with several, or the sheet of a workbook"));
   verb.run = [&verb, options, table, names] {
-    check_min_cell(options->min_cell);
+    const Disclosure disclosure(options->min_cell);
     // One name for two things: what is shown, and what is read. The first has few values.
     const auto given = table->given.find("table");
     std::string shown = given == table->given.end() ? "" : setting_text(given->second);
@@ -52,7 +53,7 @@ void add_describe(Program& program) {
     if (!verb.console->csv || !known) shown.clear();
     if (!shown.empty()) table->given.erase("table");
     const Cohort cohort = open_cohort(options->cohort, *table, *verb.console);
-    CohortDescription description(cohort, options->min_cell);
+    CohortDescription description(cohort, disclosure);
     if (!shown.empty()) description.choose_table(shown);
     if (!options->figures.empty()) {
       make_folder(options->figures);

@@ -26,14 +26,6 @@ TEST(Publication, ProbabilitiesAreRoundedToWhatTheirStandardErrorBears) {
   EXPECT_EQ(rounded_probability(1, 100), 1);
 }
 
-TEST(Publication, WhatIsHiddenDoesNotFollowFromTheRest) {
-  using Hidden = std::vector<std::uint8_t>;
-  EXPECT_EQ(small_and_company({50, 3, 40, 20}, 10), (Hidden{0, 1, 0, 1}));
-  EXPECT_EQ(small_and_company({50, 6, 7, 20}, 10), (Hidden{0, 1, 1, 0}));
-  EXPECT_EQ(small_and_company({50, 0, 20}, 10), (Hidden{0, 0, 0}));
-  EXPECT_EQ(small_and_company({3, 4}, 10), (Hidden{1, 1}));
-}
-
 TEST(Publication, SmallStatesAreMergedAndTheCostIsTold) {
   const Cohort cohort =
       test::random_cohort({.students = 60, .courses = 6, .periods = 2, .taken = 0.3, .unknown = 0}, RandomStream(5));

@@ -159,9 +159,12 @@ TEST_P(Questions, PrerequisitesAreDifferencesOfProbabilities) {
   const std::vector<World> worlds = test::enumerate_worlds(chain, *GetParam().truth);
   const std::vector<std::vector<Id>> records = {{0, 4}, {0, 1, 5}, {1}, {0, 4, 5}, {2, 4}};
   const Cohort cohort = cohort_of(chain.schema(), records);
+  std::vector<std::vector<Id>> often;  // fewer are told nowhere
+  for (int i = 0; i < 5; ++i)
+    often.insert(often.end(), records.begin(), records.end());
   PrerequisiteOptions options;
-  options.min_cell = 1;
-  const auto pairs = find_prerequisites(chain, cohort, options, RandomStream(1), compute_);
+  options.disclosure = Disclosure(5);
+  const auto pairs = find_prerequisites(chain, cohort_of(chain.schema(), often), options, RandomStream(1), compute_);
   const auto chance = [&](std::size_t s, Id p, bool with, Id c) {
     double all = 0, some = 0;
     for (const World& world : worlds) {
@@ -183,8 +186,8 @@ TEST_P(Questions, PrerequisitesAreDifferencesOfProbabilities) {
     double mean = 0;
     for (std::size_t s = 0; s < records.size(); ++s)
       mean += (chance(s, 0, true, 1) - chance(s, 0, false, 1)) / static_cast<double>(records.size());
-    EXPECT_EQ(pair.takers, 5);
-    EXPECT_EQ(pair.before, 2);  // two students; another took both at once
+    EXPECT_EQ(pair.takers, 25);
+    EXPECT_EQ(pair.before, 10);  // another five took both at once
     EXPECT_DOUBLE_EQ(pair.coverage, 0.4);
     EXPECT_EQ(pair.asymmetry, 1);
     EXPECT_NEAR(pair.effect, mean, 1e-10);
@@ -350,7 +353,7 @@ TEST(Delays, AreDifferencesOfMeansBetweenGroups) {
     group.push_back(s % 4 == 0 ? 1 : 0);
     students.push_back(judged_student(s, {{0, group.back() == 1 && s != 0 ? 1 : 0}, {1, s < 5 ? 0 : 1}}));
   }
-  const auto delays = find_delays(students, group, {"here", "there"}, 2, 10);
+  const auto delays = find_delays(students, group, {"here", "there"}, 2, Disclosure(10));
   ASSERT_EQ(delays.size(), 2U);  // two groups mirror each other: the later one is told
   EXPECT_EQ(delays[0].group, "there");
   EXPECT_EQ(delays[0].own.students, 10);
@@ -358,8 +361,9 @@ TEST(Delays, AreDifferencesOfMeansBetweenGroups) {
   EXPECT_NEAR(delays[0].effect(), 0.9, 1e-12);
   EXPECT_NEAR(delays[0].error(), std::sqrt(0.1 / 10), 1e-12);  // 9 of 10: variance 0.1 over n - 1 = 9
   EXPECT_NEAR(delays[0].certain(), 0.9 - 1.96 * 0.1, 1e-12);
-  EXPECT_TRUE(find_delays(students, group, {"here", "there"}, 2, 11).empty());
-  EXPECT_NEAR(find_delays(students, {}, {}, 2, 10)[0].effect(), 0.375, 1e-12);  // 35 of 40 late by a half, 5 early
+  EXPECT_TRUE(find_delays(students, group, {"here", "there"}, 2, Disclosure(11)).empty());
+  EXPECT_NEAR(find_delays(students, {}, {}, 2, Disclosure(10))[0].effect(), 0.375,
+              1e-12);  // 35 of 40 late by a half, 5 early
 }
 
 TEST(Delays, PairsKeptApartByTheScheduleNotByTheirOrder) {
@@ -369,7 +373,7 @@ TEST(Delays, PairsKeptApartByTheScheduleNotByTheirOrder) {
     // 0 and 1 never together, either way round; 2 is free; 3 always before 4.
     students.push_back(judged_student(s, {{0, first}, {1, 1 - first}, {2, (s / 2) % 2}, {3, 0}, {4, 1}}));
   }
-  const auto apart = find_apart(students, 5, 10);
+  const auto apart = find_apart(students, 5, Disclosure(10));
   ASSERT_EQ(apart.size(), 1U);
   EXPECT_EQ(std::pair(apart[0].a, apart[0].b), std::pair(0, 1));
   EXPECT_EQ(apart[0].both, 40);
@@ -393,7 +397,7 @@ TEST(Company, IsMoreThanTheSubjectsShareSays) {
   add(50, {0});
   add(50, {1});
   add(9, {0, 1});  // of one subject: no company
-  const auto pairs = find_company(things, 10);
+  const auto pairs = find_company(things, Disclosure(10));
   ASSERT_EQ(pairs.size(), 2U);
   const double x = 209, share_a = (40 + 10 + 50 + 9) / x;  // of the students of X
   const auto first = std::ranges::find_if(pairs, [](const Company& pair) { return pair.a == 0; });
@@ -402,7 +406,7 @@ TEST(Company, IsMoreThanTheSubjectsShareSays) {
   EXPECT_EQ(first->students, 40);
   EXPECT_NEAR(first->expected, 100 * share_a * 0.5, 1e-12);
   EXPECT_NEAR(first->certain_lift(), 40 / first->expected * std::exp(-1.96 / std::sqrt(40.0)), 1e-12);
-  EXPECT_TRUE(find_company(things, 41).empty());
+  EXPECT_TRUE(find_company(things, Disclosure(41)).empty());
 }
 
 TEST(Pathways, ExpectedPathsAreTheChain) {
@@ -420,7 +424,7 @@ TEST(Pathways, ExpectedPathsAreTheChain) {
                 1e-9);
   }
   EXPECT_NEAR(sum, 1000, 1e-9);
-  const StateFlows flows = flows_of(counts, chain, 10, {{{0, 1}, "Engineers"}});
+  const StateFlows flows = flows_of(counts, chain, Disclosure(10), {{{0, 1}, "Engineers"}});
   double flowing = 0;
   for (const PathFlow& flow : flows.flows) {
     flowing += flow.students;
@@ -436,7 +440,8 @@ TEST(Pathways, SmallStatesAndFlowsAreNotTold) {
   const HiddenChain chain =
       test::random_chain("cmm", test::emission_truths().front(), 3, 2, 3, /*left=*/false, RandomStream(7));
   // State 2 of the first period has 4 students, who take state 1 with them; 7 of the rest go from 0 to 2.
-  const StateFlows flows = flows_of({{{0, 0}, 60}, {{0, 1}, 25}, {{0, 2}, 7}, {{1, 1}, 30}, {{2, 1}, 4}}, chain, 10);
+  const StateFlows flows =
+      flows_of({{{0, 0}, 60}, {{0, 1}, 25}, {{0, 2}, 7}, {{1, 1}, 30}, {{2, 1}, 4}}, chain, Disclosure(10));
   for (const PathNode& node : flows.nodes)
     EXPECT_GE(node.students, 10) << node.name;
   double told = 0;
@@ -459,7 +464,7 @@ TEST(Pathways, GroupsAreComparedByTheirShares) {
     groups.of_student.push_back(s < 40 ? 1 : 0);
     paths.push_back({s < 30 || (s >= 40 && s < 70) ? 0 : 1});  // 30 of 40 there, 30 of 80 here
   }
-  const auto shares = compare_groups(flows, paths, groups, 10);
+  const auto shares = compare_groups(flows, paths, groups, Disclosure(10));
   ASSERT_EQ(shares.size(), 2U);  // of two groups the larger share is told
   const GroupShare& first = shares[0];
   EXPECT_EQ(first.group, "there");
@@ -468,7 +473,7 @@ TEST(Pathways, GroupsAreComparedByTheirShares) {
   EXPECT_NEAR(first.error(), std::sqrt(0.75 * 0.25 / 40 + 0.375 * 0.625 / 80), 1e-12);
   const double z = 0.375 / std::sqrt(0.5 * 0.5 * (1.0 / 40 + 1.0 / 80));
   EXPECT_NEAR(first.p_value(), std::erfc(z / std::sqrt(2.0)), 1e-12);
-  EXPECT_TRUE(compare_groups(flows, paths, groups, 11).empty());  // 10 of those there are not in it
+  EXPECT_TRUE(compare_groups(flows, paths, groups, Disclosure(11)).empty());  // 10 of those there are not in it
 }
 
 }  // namespace

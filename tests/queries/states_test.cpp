@@ -56,46 +56,6 @@ TEST(StateGroups, IntervalsAreWilsons) {
   EXPECT_NEAR(share_interval(0, 20).high, 0.161125, 1e-6);
 }
 
-TEST(StateGroups, NothingHiddenFollowsFromTotals) {
-  RandomStream stream(11);
-  int hid_more = 0;
-  for (int round = 0; round < 500; ++round) {
-    const std::size_t rows = 2 + stream.below(4), columns = 2 + stream.below(4);
-    std::vector<std::vector<std::int64_t>> counts(rows, std::vector<std::int64_t>(columns));
-    for (auto& row : counts) {
-      for (std::int64_t& count : row)
-        count = static_cast<std::int64_t>(stream.below(stream.below(3) == 0 ? 12 : 80));
-    }
-    const auto hidden = hidden_cells(counts, 10);
-    const auto check_line = [&](std::size_t length, const auto& cell) {
-      std::int64_t sum = 0;
-      std::size_t found = 0;
-      for (std::size_t i = 0; i < length; ++i) {
-        const auto [r, c] = cell(i);
-        if (hidden[r][c] == 0) continue;
-        sum += counts[r][c];
-        ++found;
-      }
-      EXPECT_TRUE(found == 0 || found == length || (found > 1 && sum >= 10));
-    };
-    for (std::size_t r = 0; r < rows; ++r)
-      check_line(columns, [&](std::size_t i) { return std::pair{r, i}; });
-    for (std::size_t c = 0; c < columns; ++c)
-      check_line(rows, [&](std::size_t i) { return std::pair{i, c}; });
-    for (std::size_t r = 0; r < rows; ++r) {
-      for (std::size_t c = 0; c < columns; ++c) {
-        const bool small = counts[r][c] > 0 && counts[r][c] < 10;
-        EXPECT_TRUE(!small || hidden[r][c] != 0);
-        if (!small && hidden[r][c] != 0) ++hid_more;
-      }
-    }
-  }
-  EXPECT_GT(hid_more, 100);
-  const std::vector<std::vector<std::int64_t>> plain = {{20, 30}, {0, 40}};
-  for (const auto& row : hidden_cells(plain, 10))
-    EXPECT_EQ(std::ranges::count(row, 0), 2);
-}
-
 TEST(StateStability, OverlapsAreJaccardIndices) {
   const Cohort cohort =
       test::random_cohort({.students = 200, .courses = 6, .periods = 2, .unknown = 0}, RandomStream(4));

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/text.h"
-#include "desirepath/queries/min_cell.h"
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/query.h"
 
 namespace desirepath::inline queries {
@@ -66,7 +66,7 @@ CompanyThings CompanyThings::concentrations(const Schema& schema, const CompanyT
   return things;
 }
 
-std::vector<Company> find_company(const CompanyThings& things, std::int64_t min_cell) {
+std::vector<Company> find_company(const CompanyThings& things, const Disclosure& disclosure) {
   const std::size_t count = things.names.size();
   std::map<std::string, std::size_t> owner_number;
   std::vector<std::size_t> owner;
@@ -93,7 +93,7 @@ std::vector<Company> find_company(const CompanyThings& things, std::int64_t min_
   std::vector<Company> pairs;
   for (std::size_t a = 0; a < count; ++a) {
     for (std::size_t b = a + 1; b < count; ++b) {
-      if (owner[a] == owner[b] || both[a * count + b] < min_cell) continue;
+      if (owner[a] == owner[b] || !disclosure.rests(static_cast<double>(both[a * count + b]))) continue;
       const auto students = [&](std::size_t one, std::size_t other) {
         return static_cast<double>(of_owners[one * owners + other]);
       };
@@ -115,8 +115,8 @@ namespace {
 constexpr std::size_t shown_pairs = 12;
 
 struct CompanySettings {
-  MinCell min_cell;
-  void declare(SettingVisitor& visit) { min_cell.declare(visit); }
+  Disclosure disclosure;
+  void declare(SettingVisitor& visit) { disclosure.declare(visit); }
 };
 
 class CompanyAnswer : public Answer {
@@ -139,14 +139,14 @@ class CompanyAnswer : public Answer {
   std::vector<std::string> notes() const override {
     return {concat("over ", with_separators(students),
                    " students; expected: of those with something of both subjects, were each as popular as among all "
-                   "of its subject, and chosen apart; ranked by the lower end of the lift's interval; pairs of "
-                   "fewer than ",
-                   min_cell, " students are left out")};
+                   "of its subject, and chosen apart; ranked by the lower end of the lift's interval; pairs of ",
+                   disclosure.few(), " students are left out")};
   }
 
   CompanyThings courses, concentrations;
   std::vector<Company> course_pairs, concentration_pairs;
-  std::int64_t students = 0, min_cell = 10;
+  std::int64_t students = 0;
+  Disclosure disclosure;
 
  private:
   static Table rows(const CompanyThings& things, const std::vector<Company>& pairs,
@@ -164,14 +164,14 @@ class CompanyAnswer : public Answer {
 std::unique_ptr<Answer> answer_company(const QueryInput& input) {
   const auto settings = input.read<CompanySettings>();
   const Cohort& cohort = *input.cohort;
-  settings.min_cell.require(cohort.student_count());
+  settings.disclosure.require(cohort.student_count());
   auto answer = std::make_unique<CompanyAnswer>();
   answer->students = cohort.student_count();
-  answer->min_cell = settings.min_cell.count;
+  answer->disclosure = settings.disclosure;
   answer->courses = CompanyThings::courses(cohort);
   answer->concentrations = CompanyThings::concentrations(cohort.schema(), answer->courses);
-  answer->course_pairs = find_company(answer->courses, answer->min_cell);
-  answer->concentration_pairs = find_company(answer->concentrations, answer->min_cell);
+  answer->course_pairs = find_company(answer->courses, answer->disclosure);
+  answer->concentration_pairs = find_company(answer->concentrations, answer->disclosure);
   return answer;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/transcripts/cohort.h"
 
 namespace desirepath::inline queries {
@@ -31,7 +32,7 @@ struct CompanyThings {
   static CompanyThings concentrations(const Schema& schema, const CompanyThings& courses);
 };
 
-/// Pairs with at least min_cell students and a certain lift above 1, the highest first.
-std::vector<Company> find_company(const CompanyThings& things, std::int64_t min_cell);
+/// Pairs of enough students and a certain lift above 1, the highest first.
+std::vector<Company> find_company(const CompanyThings& things, const Disclosure& disclosure);
 
 }  // namespace desirepath::inline queries

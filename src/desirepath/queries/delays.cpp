@@ -37,7 +37,7 @@ struct Sums {
 }  // namespace
 
 std::vector<GroupDelay> find_delays(const std::vector<JudgedStudent>& students, const std::vector<Id>& group_of,
-                                    const std::vector<std::string>& groups, Id courses, std::int64_t min_cell) {
+                                    const std::vector<std::string>& groups, Id courses, const Disclosure& disclosure) {
   const std::size_t group_count = std::max<std::size_t>(1, groups.size());
   std::vector<Sums> all(static_cast<std::size_t>(courses)), cells(all.size() * group_count);
   for (const JudgedStudent& student : students) {
@@ -51,10 +51,15 @@ std::vector<GroupDelay> find_delays(const std::vector<JudgedStudent>& students, 
   }
   std::vector<GroupDelay> found;
   for (std::size_t c = 0; c < all.size(); ++c) {
+    std::vector<double> takers;
+    for (std::size_t g = 0; g < group_count; ++g)
+      takers.push_back(static_cast<double>(cells[c * group_count + g].count));
+    const Hidden hidden = disclosure.hide(takers);
     for (std::size_t g = 0; g < group_count; ++g) {
       const Sums& own = cells[c * group_count + g];
       const Sums others = groups.empty() ? Sums() : all[c].without(own);
-      if (own.count < min_cell || (!groups.empty() && others.count < min_cell)) continue;
+      if (own.count == 0 || hidden[g] != 0) continue;
+      if (!groups.empty() && !disclosure.rests(static_cast<double>(others.count))) continue;
       GroupDelay delay{static_cast<Id>(c), groups.empty() ? "" : groups[g], own.lateness(), others.lateness()};
       if (!is_mirrored(groups.size(), g, delay.effect())) found.push_back(std::move(delay));
     }
@@ -72,7 +77,8 @@ double ApartPair::chance(std::int64_t at_most) const {
   return std::min(1.0, sum);
 }
 
-std::vector<ApartPair> find_apart(const std::vector<JudgedStudent>& students, Id courses, std::int64_t min_cell) {
+std::vector<ApartPair> find_apart(const std::vector<JudgedStudent>& students, Id courses,
+                                  const Disclosure& disclosure) {
   std::vector<ApartPair> pairs(static_cast<std::size_t>(courses) * static_cast<std::size_t>(courses));
   for (const JudgedStudent& student : students) {
     for (std::size_t i = 0; i < student.courses.size(); ++i) {
@@ -94,7 +100,7 @@ std::vector<ApartPair> find_apart(const std::vector<JudgedStudent>& students, Id
   std::erase_if(pairs, [&](const ApartPair& pair) {
     const std::int64_t apart = pair.both - pair.together, rarer = std::min(pair.a_first, apart - pair.a_first);
     if (static_cast<double>(rarer) < least_share * static_cast<double>(apart)) return true;
-    return pair.both < min_cell || static_cast<double>(pair.together) >= pair.expected / 2;
+    return !disclosure.rests(static_cast<double>(pair.both)) || static_cast<double>(pair.together) >= pair.expected / 2;
   });
   std::ranges::stable_sort(pairs, {}, [](const ApartPair& pair) { return pair.chance(pair.together); });
   return pairs;
@@ -105,18 +111,23 @@ double Detour::certain() const {
 }
 
 std::vector<Detour> find_detours(const std::vector<JudgedStudent>& students, const Cohort& cohort, Id goal,
-                                 std::int64_t min_cell) {
+                                 const Disclosure& disclosure) {
   const Schema& schema = cohort.schema();
   std::vector<Detour> detours(static_cast<std::size_t>(schema.course_count()));
   for (Id c = 0; c < schema.course_count(); ++c)
     detours[static_cast<std::size_t>(c)].course = c;
+  std::vector<std::int64_t> last_of(detours.size(), -1);  // the last student who took it
   for (const JudgedStudent& student : students) {
     const auto reached = std::ranges::find(student.courses, goal, &JudgedCourse::course);
     if (reached == student.courses.end()) continue;
     for (Id t = 0; t < reached->first; ++t) {
       if (!cohort.is_present(student.student, t)) continue;
-      for (const Id bit : cohort.bits(student.student, t))
-        ++detours[static_cast<std::size_t>(schema.course_of(bit))].taken;
+      for (const Id bit : cohort.bits(student.student, t)) {
+        Detour& detour = detours[static_cast<std::size_t>(schema.course_of(bit))];
+        ++detour.taken;
+        if (last_of[static_cast<std::size_t>(detour.course)] != student.student) ++detour.students;
+        last_of[static_cast<std::size_t>(detour.course)] = student.student;
+      }
       for (Id c = 0; c < schema.course_count(); ++c) {
         const double p = student.probability[static_cast<std::size_t>(schema.bit(t, c))];
         detours[static_cast<std::size_t>(c)].expected += p;
@@ -125,7 +136,7 @@ std::vector<Detour> find_detours(const std::vector<JudgedStudent>& students, con
     }
   }
   std::erase_if(detours, [&](const Detour& detour) {
-    return detour.taken < min_cell || detour.course == goal || detour.certain() <= 0;
+    return !disclosure.rests(static_cast<double>(detour.students)) || detour.course == goal || detour.certain() <= 0;
   });
   std::ranges::stable_sort(detours, std::ranges::greater(), &Detour::certain);
   return detours;

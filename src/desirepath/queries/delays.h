@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/expected_timings.h"
 
 namespace desirepath::inline queries {
@@ -29,10 +30,10 @@ struct GroupDelay {
   double certain() const;
 };
 
-/// group_of: of each student of the cohort, or -1; empty: all are one. Cells of fewer than min_cell students are left
-/// out; of two groups the later one is told. The surest first.
+/// group_of: of each student of the cohort, or -1; empty: all are one. Cells of few students are left
+/// out, and those that would tell of them; of two groups the later one is told. The surest first.
 std::vector<GroupDelay> find_delays(const std::vector<JudgedStudent>& students, const std::vector<Id>& group_of,
-                                    const std::vector<std::string>& groups, Id courses, std::int64_t min_cell);
+                                    const std::vector<std::string>& groups, Id courses, const Disclosure& disclosure);
 
 /// Two courses that their takers are expected to have in one period now and then.
 struct ApartPair {
@@ -48,12 +49,13 @@ struct ApartPair {
 
 /// Pairs that are together less often than half of what is expected, the least likely by chance first. Where nearly all
 /// take one before the other it is the order that keeps them apart, not the schedule: those are left out.
-std::vector<ApartPair> find_apart(const std::vector<JudgedStudent>& students, Id courses, std::int64_t min_cell);
+std::vector<ApartPair> find_apart(const std::vector<JudgedStudent>& students, Id courses, const Disclosure& disclosure);
 
 /// A course on the way to a goal: enrollments before it.
 struct Detour {
   Id course = 0;
   std::int64_t taken = 0;
+  std::int64_t students = 0;  // who did
   double expected = 0, variance = 0;
 
   double surplus() const { return static_cast<double>(taken) - expected; }
@@ -62,6 +64,6 @@ struct Detour {
 
 /// Of the students who took the goal; needs the judges' probabilities. The surest surplus first.
 std::vector<Detour> find_detours(const std::vector<JudgedStudent>& students, const Cohort& cohort, Id goal,
-                                 std::int64_t min_cell);
+                                 const Disclosure& disclosure);
 
 }  // namespace desirepath::inline queries

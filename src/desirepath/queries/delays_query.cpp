@@ -6,9 +6,9 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/delays.h"
 #include "desirepath/queries/known.h"
-#include "desirepath/queries/min_cell.h"
 #include "desirepath/queries/student_groups.h"
 
 namespace desirepath::inline queries {
@@ -21,7 +21,7 @@ struct DelaySettings {
   std::string by, goal;
   std::int64_t students = 1000;
   double most_by_chance = 0.05;
-  MinCell min_cell;
+  Disclosure disclosure;
 
   void declare(SettingVisitor& visit) {
     visit(
@@ -34,7 +34,7 @@ struct DelaySettings {
     visit(Setting("most-by-chance", "pairs kept apart are listed up to this many expected by chance among all pairs")
               .above(0),
           most_by_chance);
-    min_cell.declare(visit);
+    disclosure.declare(visit);
   }
 };
 
@@ -60,7 +60,7 @@ class DelaysAnswer : public Answer {
     for (const GroupDelay& delay : delays) {
       rows.add_row({name(delay.course), by.empty() ? Cell() : Cell(delay.group), delay.effect(),
                     delay.effect() - 1.96 * delay.error(), delay.effect() + 1.96 * delay.error(), delay.own.mean,
-                    delay.own.students, by.empty() ? Cell() : Cell(delay.others.students)});
+                    takers(delay), by.empty() ? Cell() : Cell(delay.others.students)});
     }
     return rows;
   }
@@ -72,8 +72,8 @@ class DelaysAnswer : public Answer {
     Table rows({{"course"}, {by.empty() ? "" : by}, {"later", 2}, {"+-", 2}, {"students"}});
     for (std::size_t i = 0; i < std::min(shown_rows, delays.size()); ++i) {
       const GroupDelay& delay = delays[i];
-      rows.add_row({full_name(schema.course(delay.course)), delay.group, delay.effect(), 1.96 * delay.error(),
-                    delay.own.students});
+      rows.add_row(
+          {full_name(schema.course(delay.course)), delay.group, delay.effect(), 1.96 * delay.error(), takers(delay)});
     }
     rows.print_text(out);
     if (!apart.empty()) {
@@ -92,27 +92,33 @@ class DelaysAnswer : public Answer {
     return {concat("over ", counted(students, "student", "students"),
                    " there in two periods or more; each fifth of the courses is judged by the other four fifths of the "
                    "student's record"),
-            concat("what rests on fewer than ", min_cell, " students is left out")};
+            concat("what rests on ", disclosure.few(), " students is left out, and what would tell of it")};
   }
 
   const Schema& schema;
   std::string model, by, goal;
-  std::int64_t students = 0, min_cell = 10;
+  std::int64_t students = 0;
+  Disclosure disclosure;
   std::vector<GroupDelay> delays;
   std::vector<ApartPair> apart;
   std::vector<Detour> detours;
 
  private:
+  /// Not where all but a few took it.
+  Cell takers(const GroupDelay& delay) const {
+    const auto count = static_cast<double>(delay.own.students);
+    return disclosure.tells(count, static_cast<double>(students)) ? Cell(delay.own.students) : Cell();
+  }
   const std::string& name(Id course) const { return schema.course(course).name; }
   /// A small number of students is not told, nor is a chance that would tell it.
   Table apart_table(std::size_t most = std::size_t(-1)) const {
     Table rows({{"course"}, {"other"}, {"took_both"}, {"expected_together", 1}, {"together"}, {"chance"}});
     for (std::size_t i = 0; i < std::min(most, apart.size()); ++i) {
       const ApartPair& pair = apart[i];
-      const bool told = pair.together == 0 || pair.together >= min_cell;
+      const bool told = disclosure.tells(static_cast<double>(pair.together));
       rows.add_row({name(pair.a), name(pair.b), pair.both, pair.expected,
-                    told ? Cell(pair.together) : Cell(concat("under ", min_cell)),
-                    pair.chance(told ? pair.together : min_cell - 1)});
+                    told ? Cell(pair.together) : Cell(concat("under ", disclosure.least())),
+                    pair.chance(told ? pair.together : disclosure.least() - 1)});
     }
     return rows;
   }
@@ -131,23 +137,25 @@ std::unique_ptr<Answer> answer_delays(const QueryInput& input) {
   const Cohort& cohort = *input.cohort;
   if (schema.period_count() < 2) throw OptionError("delays: the model has one period, so nothing can be late");
   auto answer = std::make_unique<DelaysAnswer>(schema);
-  const StudentGroups groups = settings.by.empty() ? StudentGroups() : groups_of(cohort, settings.by);
+  const StudentGroups groups =
+      settings.by.empty() ? StudentGroups() : told_groups(groups_of(cohort, settings.by), settings.disclosure);
   const std::optional<Id> goal =
       settings.goal.empty() ? std::nullopt : std::optional<Id>(schema.require_course(settings.goal));
   const std::vector<JudgedStudent> judged =
       judge_timings(model, cohort, settings.students, goal.has_value(), RandomStream(input.seed).child("delays"),
                     input.compute, input.progress);
-  settings.min_cell.require(std::ssize(judged));
-  const std::int64_t min_cell = settings.min_cell.count;
+  settings.disclosure.require(std::ssize(judged));
+  const Disclosure& disclosure = settings.disclosure;
   answer->model = model.name();
   answer->by = settings.by;
   answer->students = std::ssize(judged);
-  answer->min_cell = min_cell;
-  answer->delays = find_delays(judged, groups.of_student, groups.names, schema.course_count(), min_cell);
-  answer->apart = find_apart(judged, schema.course_count(), min_cell);
+  answer->disclosure = disclosure;
+  answer->delays = find_delays(judged, groups.of_student, groups.names, schema.course_count(), disclosure);
+  answer->apart = find_apart(judged, schema.course_count(), disclosure);
   const double pairs = 0.5 * schema.course_count() * (schema.course_count() - 1);
   std::erase_if(answer->apart, [&](const ApartPair& pair) {
-    const std::int64_t told = pair.together == 0 || pair.together >= min_cell ? pair.together : min_cell - 1;
+    const std::int64_t told =
+        disclosure.tells(static_cast<double>(pair.together)) ? pair.together : disclosure.least() - 1;
     return pair.chance(told) * pairs > settings.most_by_chance;
   });
   if (goal) {
@@ -155,8 +163,8 @@ std::unique_ptr<Answer> answer_delays(const QueryInput& input) {
     const auto takers = std::ranges::count_if(judged, [&](const JudgedStudent& student) {
       return std::ranges::find(student.courses, *goal, &JudgedCourse::course) != student.courses.end();
     });
-    settings.min_cell.require(takers);
-    answer->detours = find_detours(judged, cohort, *goal, min_cell);
+    settings.disclosure.require(takers);
+    answer->detours = find_detours(judged, cohort, *goal, disclosure);
   }
   return answer;
 }

@@ -7,9 +7,9 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/inference_accuracy.h"
 #include "desirepath/queries/known.h"
-#include "desirepath/queries/min_cell.h"
 #include "desirepath/queries/refits.h"
 #include "desirepath/transcripts/align.h"
 
@@ -30,7 +30,7 @@ struct InferSettings {
   bool total = false, paper_task = false;
   std::filesystem::path training;
   RefitSettings refits;
-  MinCell min_cell;
+  Disclosure disclosure;
 
   void declare(SettingVisitor& visit) {
     known.declare(visit);
@@ -53,7 +53,7 @@ struct InferSettings {
                                      ": the cohort the model was trained on (COHORT itself); its shares say what is "
                                      "common")),
           training);
-    min_cell.declare(visit);
+    disclosure.declare(visit);
   }
 };
 
@@ -151,13 +151,13 @@ class InferAnswer : public Answer {
   Vector base;  // of each bit, before anything is known
   std::vector<std::tuple<std::int64_t, Id, double>> leaving;
   std::optional<InferenceScore> task;
-  std::int64_t min_cell = 10;
+  Disclosure disclosure;
 
  private:
   Table calibration() const {
     Table bins({{"predicted", 3}, {"observed", 3}, {"answers"}});
     for (const CalibrationBin& bin : task->bins) {
-      if (bin.answers >= min_cell) bins.add_row({bin.predicted, bin.observed, bin.answers});
+      if (disclosure.rests(static_cast<double>(bin.answers))) bins.add_row({bin.predicted, bin.observed, bin.answers});
     }
     return bins;
   }
@@ -202,8 +202,8 @@ class TotalAnswer : public Answer {
         refits == 0 ? ", and the model is taken as it is"
                     : concat(", and the model differs over ", refits, " refits to students drawn with replacement"))};
     if (withheld > 0)
-      lines.push_back(concat(counted(withheld, "course and period", "courses and periods"),
-                             " with fewer expected takers than ", setting_name("min-cell"), " are left out"));
+      lines.push_back(concat(counted(withheld, "course and period", "courses and periods"), " that ", disclosure.few(),
+                             " students are expected to take, or not to take, are left out"));
     return lines;
   }
 
@@ -211,6 +211,7 @@ class TotalAnswer : public Answer {
   std::int64_t students;
   std::vector<Row> rows;
   std::int64_t withheld = 0, refits = 0;
+  Disclosure disclosure;
 };
 
 std::vector<Id> asked_periods(const Schema& schema, const InferSettings& settings, const EvidenceBatch& evidence) {
@@ -296,11 +297,11 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   const std::vector<Id> periods = asked_periods(schema, settings, evidence), asked = bits_of(schema, periods);
   const bool for_people = input.for_people && !settings.total;
   const Id top = settings.top.value_or(for_people ? shown_courses : schema.course_count());
-  if (settings.total) settings.min_cell.require(evidence.student_count());
+  if (settings.total) settings.disclosure.require(evidence.student_count());
 
   auto answer = std::make_unique<InferAnswer>(model, evidence);
   answer->task = task;
-  answer->min_cell = settings.min_cell.count;
+  answer->disclosure = settings.disclosure;
   if (task && for_people) return answer;  // its figures are all that is told
   const std::vector<std::unique_ptr<Model>> refits = refits_for(input, settings);
   Vector expected = Vector::Zero(static_cast<Index>(asked.size())), variance = expected;
@@ -350,6 +351,7 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   if (settings.total) {
     auto totals = std::make_unique<TotalAnswer>(schema, evidence.student_count());
     totals->refits = std::ssize(refits);
+    totals->disclosure = settings.disclosure;
     RefitSpread spread;
     for (Index b = 0; b < refitted.rows(); ++b)
       spread.add(refitted.row(b));
@@ -357,11 +359,12 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
     for (std::size_t i = 0; i < asked.size(); ++i) {
       const auto column = static_cast<Index>(i);
       const double reach = 1.96 * std::sqrt(variance[column]);
-      if (expected[column] < static_cast<double>(settings.min_cell.count))
+      const auto all = static_cast<double>(evidence.student_count());
+      if (!settings.disclosure.rests(expected[column]) || !settings.disclosure.tells(expected[column], all))
         ++totals->withheld;
       else
         totals->rows.push_back({asked[i], expected[column], std::max(0.0, expected[column] - reach),
-                                std::min(static_cast<double>(evidence.student_count()), expected[column] + reach)});
+                                std::min(all, expected[column] + reach)});
     }
     std::ranges::stable_sort(totals->rows, std::ranges::greater(), &TotalAnswer::Row::expected);
     return totals;

@@ -31,9 +31,10 @@ struct StatePath {
 
 struct StateFlows {
   std::vector<PathNode> nodes;   // by step
-  std::vector<PathFlow> flows;   // of at least min_cell students, the largest first
-  double withheld = 0;           // students in smaller ones
-  std::vector<StatePath> paths;  // of at least min_cell students, the most frequent first
+  bool exact_sizes = true;       // else a node's students are those of the flows that are told
+  std::vector<PathFlow> flows;   // that may be told, the largest first
+  double withheld = 0;           // students in the others
+  std::vector<StatePath> paths;  // that may be told, the most frequent first
 };
 
 /// Students in every (path of states): from the most likely path of each student of a cohort, or by the model for as
@@ -42,9 +43,12 @@ using PathCounts = std::map<std::vector<Id>, double>;
 PathCounts count_paths(const std::vector<std::vector<Id>>& paths);
 PathCounts expected_paths(const HiddenStates& states, double students);
 
-/// names: of (step, state), in place of those made of courses.
-StateFlows flows_of(const PathCounts& counts, const Model& model, std::int64_t min_cell,
-                    const std::map<std::pair<Id, Id>, std::string>& names = {});
+/// What may be told of nodes, flows and paths together. Where nearly all of a node go one way, its size and that flow
+/// would tell of the few who do not: then either is withheld, whichever leaves more to tell, or always the flow.
+enum class NodeSizes { exact, as_told };
+///  names: of (step, state), in place of those made of courses.
+StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosure& disclosure,
+                    const std::map<std::pair<Id, Id>, std::string>& names = {}, NodeSizes sizes = NodeSizes::as_told);
 
 /// A node's share within a group, beside that of the others.
 struct GroupShare {
@@ -59,9 +63,9 @@ struct GroupShare {
   double p_value() const;
 };
 
-/// The surest difference first; groups, and cells, of fewer than min_cell are left out; of two
-/// groups, which mirror each other, the larger share is told.
+/// The surest difference first; small groups are merged, and cells of few students, or telling of such, are left out;
+/// of two groups, which mirror each other, the larger share is told.
 std::vector<GroupShare> compare_groups(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
-                                       const StudentGroups& groups, std::int64_t min_cell);
+                                       const StudentGroups& groups, const Disclosure& disclosure);
 
 }  // namespace desirepath::inline queries

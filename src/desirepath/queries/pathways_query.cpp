@@ -6,8 +6,8 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/known.h"
-#include "desirepath/queries/min_cell.h"
 #include "desirepath/queries/pathways.h"
 #include "desirepath/queries/shown_states.h"
 #include "desirepath/queries/state_names.h"
@@ -29,7 +29,7 @@ struct PathwaySettings {
   std::vector<std::string> via;
   StateNameSettings names;
   FlowWidth width = FlowWidth::flow;
-  MinCell min_cell;
+  Disclosure disclosure;
 
   void declare(SettingVisitor& visit) {
     visit(Setting("by", "student attribute of COHORT, or entry: shares of the states compared between its groups")
@@ -44,7 +44,7 @@ struct PathwaySettings {
                   "what a link is as wide as, for figures: flow, its students, or probability, for who is in "
                   "the state it comes from"),
           width);
-    min_cell.declare(visit);
+    disclosure.declare(visit);
   }
 };
 
@@ -71,6 +71,7 @@ class PathwaysAnswer : public Answer {
                                {"probability", flow.probability},
                                {"width", width == FlowWidth::flow ? flow.students : flow.probability}});
     }
+    json["node_sizes"] = flows.exact_sizes ? "exact" : "at least";
     json["withheld_students"] = flows.withheld;
     json["paths"] = nlohmann::ordered_json::array();
     for (const StatePath& path : flows.paths)
@@ -102,7 +103,7 @@ class PathwaysAnswer : public Answer {
     out << "\nmost frequent paths\n";
     for (std::size_t i = 0; i < std::min(shown_paths, flows.paths.size()); ++i)
       out << "  " << fixed(flows.paths[i].students, 0) << "  " << words(flows.paths[i].nodes) << '\n';
-    if (flows.paths.empty()) out << "  none of " << min_cell << " students or more\n";
+    if (flows.paths.empty()) out << "  none of " << disclosure.least() << " students or more\n";
     if (!highlighted.empty()) out << "\nwho takes " << join(via, " and ") << ": " << words(highlighted) << '\n';
     if (!by.empty()) {
       out << "\nshares of the states, by " << by << '\n';
@@ -112,8 +113,13 @@ class PathwaysAnswer : public Answer {
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines = {source};
     if (flows.withheld > 0)
-      lines.push_back(concat("flows of fewer than ", min_cell, " students, ", fixed(flows.withheld, 0),
-                             " students together, are left out"));
+      lines.push_back(concat("flows of ", disclosure.few(),
+                             " students, and those that would tell of them, are left out: ", fixed(flows.withheld, 0),
+                             " students together"));
+    if (!flows.exact_sizes)
+      lines.emplace_back(
+          "how many are in a state is not told, since it would tell of the few who leave it: shares are of the flows "
+          "that are told");
     return lines;
   }
 
@@ -124,7 +130,7 @@ class PathwaysAnswer : public Answer {
   std::vector<GroupShare> groups;
   std::vector<std::string> via;
   std::vector<std::size_t> highlighted;
-  std::int64_t min_cell = 10;
+  Disclosure disclosure;
 
  private:
   std::string words(const std::vector<std::size_t>& nodes) const {
@@ -190,25 +196,26 @@ std::unique_ptr<Answer> answer_pathways(const QueryInput& input) {
   auto answer = std::make_unique<PathwaysAnswer>(model.schema());
   answer->model = model.name();
   answer->width = settings.width;
-  answer->min_cell = settings.min_cell.count;
+  answer->disclosure = settings.disclosure;
   answer->via = settings.via;
   const auto names = given_names(model, settings.names);
   if (input.cohort == nullptr) {
     const double students = state_students(input.stored).row(0).sum();
-    if (students < static_cast<double>(settings.min_cell.count))
+    if (!settings.disclosure.rests(students))
       throw PrivacyError("the model does not say how many students it rests on: give a COHORT");
-    answer->flows = flows_of(expected_paths(states, students), model, settings.min_cell.count, names);
+    answer->flows = flows_of(expected_paths(states, students), model, settings.disclosure, names);
     answer->source =
         concat("expected flows of the ", with_separators(std::llround(students)), " students the model was trained on");
   } else {
-    settings.min_cell.require(input.cohort->student_count());
+    settings.disclosure.require(input.cohort->student_count());
     const std::vector<std::vector<Id>> paths = states.paths(EvidenceBatch::of(*input.cohort), input.compute);
-    answer->flows = flows_of(count_paths(paths), model, settings.min_cell.count, names);
+    // Shares within groups tell the sizes of nodes.
+    answer->flows = flows_of(count_paths(paths), model, settings.disclosure, names,
+                             settings.by.empty() ? NodeSizes::as_told : NodeSizes::exact);
     answer->source = concat("the most likely path of each of ", with_separators(std::ssize(paths)), " students");
     if (!settings.by.empty()) {
       answer->by = settings.by;
-      answer->groups =
-          compare_groups(answer->flows, paths, groups_of(*input.cohort, settings.by), settings.min_cell.count);
+      answer->groups = compare_groups(answer->flows, paths, groups_of(*input.cohort, settings.by), settings.disclosure);
     }
   }
   if (!settings.via.empty()) answer->highlighted = path_via(input, settings.via, answer->flows);

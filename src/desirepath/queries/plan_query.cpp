@@ -7,8 +7,8 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/known.h"
-#include "desirepath/queries/min_cell.h"
 #include "desirepath/queries/plan.h"
 #include "desirepath/queries/student_groups.h"
 
@@ -24,7 +24,7 @@ struct PlanSettings {
   std::string core;
   double core_share = 0.8;
   std::string period;
-  MinCell min_cell;
+  Disclosure disclosure;
   double min_probability = 0.01;
   std::int64_t draws = 1000;
   Id ways = 3;
@@ -45,7 +45,7 @@ struct PlanSettings {
         core);
     visit(Setting("core-share", "how many of them take a course of their core").above(0).at_most(1), core_share);
     known.declare(visit);
-    min_cell.declare(visit);
+    disclosure.declare(visit);
     visit(Setting("period", "the period to plan (the first of which not all is known)").taking("PERIOD"), period);
     visit(Setting("min-probability", "only courses that such a student takes at least this likely")
               .at_least(0)
@@ -178,7 +178,7 @@ std::vector<std::string> core_of(const QueryInput& input, const PlanSettings& se
     for (const Id course : own)
       ++takers[static_cast<std::size_t>(course)];
   }
-  settings.min_cell.require(students);
+  settings.disclosure.require(students);
   std::vector<Id> core;
   for (Id c = 0; c < cohort.schema().course_count(); ++c) {
     if (static_cast<double>(takers[static_cast<std::size_t>(c)]) >= settings.core_share * static_cast<double>(students))

@@ -101,7 +101,9 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
     for (Id c = 0; c < courses; ++c)
       takers[static_cast<std::size_t>(c)] += first(s, c) < periods ? 1 : 0;
   }
-  const auto enough = [&](Id c) { return takers[static_cast<std::size_t>(c)] >= options.min_cell; };
+  const auto enough = [&](Id c) {
+    return options.disclosure.rests(static_cast<double>(takers[static_cast<std::size_t>(c)]));
+  };
   const auto is_asked = [&](Id c) {
     return options.of.empty() || std::ranges::find(options.of, c) != options.of.end();
   };
@@ -115,7 +117,7 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
     if (!enough(p)) continue;
     const std::vector<Place> places =
         draw_places(cohort, first, p, options.students, stream.child(static_cast<std::uint64_t>(p)));
-    if (std::ssize(places) < options.min_cell) continue;
+    if (!options.disclosure.rests(static_cast<double>(places.size()))) continue;
     EvidenceBuilder rows(record);
     for (const Place& place : places) {
       add_until(rows, record, place, schema.bit(place.period, p), true);
@@ -149,10 +151,11 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
           std::sqrt((difference.col(c).array() - pair.effect).square().sum() / std::max(1.0, drawn - 1) / drawn);
       pair.takers = takers[static_cast<std::size_t>(c)];
       const std::int64_t before = p_first[static_cast<std::size_t>(c)], after = c_first[static_cast<std::size_t>(c)];
-      if (before >= options.min_cell) {
-        pair.before = before;
-        pair.coverage = static_cast<double>(before) / static_cast<double>(pair.takers);
-        if (after == 0 || after >= options.min_cell)
+      if (options.disclosure.rests(static_cast<double>(before))) {
+        pair.before = static_cast<std::int64_t>(
+            options.disclosure.all_but_few(static_cast<double>(before), static_cast<double>(pair.takers)));
+        pair.coverage = static_cast<double>(pair.before) / static_cast<double>(pair.takers);
+        if (options.disclosure.tells(static_cast<double>(after)))
           pair.asymmetry = static_cast<double>(before - after) / static_cast<double>(before + after);
       }
       pairs.push_back(pair);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/direct_effects.h"
 #include "desirepath/queries/query.h"
 
@@ -19,7 +20,7 @@ struct PrerequisitePair {
   double coverage = 0;      // share of c's takers who had p in an earlier period
   /// Of those who took both in different periods: (p first - c first) / all; nothing where few took them in an order.
   std::optional<double> asymmetry = std::nullopt;
-  std::int64_t before = 0;  // students who had p before c
+  std::int64_t before = 0;  // students who had p before c; all but a few count as all
   std::int64_t takers = 0;  // of c
   /// Log-odds by which p raises c beyond what the model expects of the record; known where students were seen.
   double direct = 0, direct_error = 0;
@@ -35,7 +36,7 @@ struct PrerequisitePair {
 
 struct PrerequisiteOptions {
   std::int64_t students = 500;  // drawn for each p
-  std::int64_t min_cell = 10;   // courses with fewer takers are left out; fewer students behind a pair count as none
+  Disclosure disclosure;        // courses of few takers are left out; few students behind a pair count as none
   std::vector<Id> of;           // only these c; empty: all
 };
 

@@ -1,15 +1,16 @@
 // The question: courses that open others, as table, words, graph and curriculum.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/curriculum_text.h"
 #include "desirepath/queries/known.h"
-#include "desirepath/queries/min_cell.h"
 #include "desirepath/queries/prerequisites.h"
 #include "desirepath/queries/refits.h"
 
@@ -25,7 +26,6 @@ struct PrerequisiteSettings {
   Id drawn = 2000;
   std::int64_t most_students = 20000;
   RefitSettings refits;
-  MinCell min_cell;
 
   void declare(SettingVisitor& visit) {
     visit(Setting("course", "only the prerequisites of this course, in words; may be given again").undivided(), course);
@@ -47,7 +47,7 @@ struct PrerequisiteSettings {
           least_score);
     visit(Setting("drawn", "without a COHORT: students drawn from the model").at_least(100).taking("N"), drawn);
     refits.declare(visit);
-    min_cell.declare(visit);
+    options.disclosure.declare(visit);
   }
 };
 
@@ -60,8 +60,13 @@ class PrerequisitesAnswer : public Answer {
     json["from"] = source;
     json["pairs"] = pair_table(true).to_json();
     json["nodes"] = nlohmann::ordered_json::array();
-    for (const Course& course : schema.courses())
+    std::set<Id> told;  // courses of few takers are in no pair
+    for (const PrerequisitePair& pair : pairs)
+      told.insert({pair.prerequisite, pair.course});
+    for (const Id id : told) {
+      const Course& course = schema.course(id);
       json["nodes"].push_back({{"course", course.name}, {"label", course.label}, {"subject", course.subject}});
+    }
     json["links"] = nlohmann::ordered_json::array();
     for (const PrerequisitePair& pair : pairs) {
       if (is_found(pair)) {
@@ -112,7 +117,8 @@ class PrerequisitesAnswer : public Answer {
                              " students did beyond the model's expectation from their earlier periods: the certain "
                              "part of the log-odds times the share who had it")
                     : "ranked by score: by how much it raises the other, times the share who had it",
-        concat("pairs with fewer than ", min_cell, " students who took one before the other score 0")};
+        concat("pairs with ", disclosure.few(),
+               " students who took one before the other score 0; where all but as few had it, all count as having it")};
     if (const std::int64_t left_out = as_curriculum ? curriculum().left_out : 0; left_out > 0)
       lines.push_back(counted(left_out, "link that would close a circle is", "links that would close circles are") +
                       " left out");
@@ -121,7 +127,8 @@ class PrerequisitesAnswer : public Answer {
 
   const Schema& schema;
   std::string model, source;
-  std::int64_t students = 0, students_each = 0, direct_students = 0, refits = 0, min_cell = 10;
+  std::int64_t students = 0, students_each = 0, direct_students = 0, refits = 0;
+  Disclosure disclosure;
   double least_score = 0, least_direct = 0;
   bool from_cohort = true, as_curriculum = false;
   std::vector<Id> courses;  // asked for
@@ -243,19 +250,18 @@ std::unique_ptr<Answer> answer_prerequisites(const QueryInput& input) {
   const Model& model = input.model();
   if (model.schema().period_count() < 2)
     throw OptionError("prerequisites: the model has one period, so nothing comes before anything");
-  settings.options.min_cell = settings.min_cell.count;
   for (const std::string& course : settings.course)
     settings.options.of.push_back(model.schema().require_course(course));
   const RandomStream stream = RandomStream(input.seed).child("prerequisites");
   const Cohort cohort = input.cohort != nullptr
                             ? *input.cohort
                             : drawn_cohort(model, settings.drawn, stream.child("drawn"), input.compute);
-  settings.min_cell.require(cohort.student_count());
+  settings.options.disclosure.require(cohort.student_count());
   auto answer = std::make_unique<PrerequisitesAnswer>(model.schema());
   answer->model = model.name();
   answer->students = cohort.student_count();
   answer->students_each = settings.options.students;
-  answer->min_cell = settings.min_cell.count;
+  answer->disclosure = settings.options.disclosure;
   answer->least_score = settings.least_score;
   answer->least_direct = settings.least_direct;
   answer->as_curriculum = settings.curriculum;

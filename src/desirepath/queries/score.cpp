@@ -10,8 +10,8 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/known.h"
-#include "desirepath/queries/min_cell.h"
 #include "desirepath/queries/student_scores.h"
 #include "desirepath/queries/typical_groups.h"
 
@@ -26,7 +26,7 @@ struct ScoreSettings {
   std::string weights, by, major;
   Id explain = 0;
   double contrast = 0.1;
-  MinCell min_cell;
+  Disclosure disclosure;
 
   void declare(SettingVisitor& visit) {
     visit(Setting("likelihood", "mass, density or lower_bound (mass where the model has it)").taking("KIND"),
@@ -54,7 +54,7 @@ struct ScoreSettings {
     visit(Setting("major", "student attribute that names the subject, school or concentration of their major")
               .taking("COLUMN"),
           major);
-    min_cell.declare(visit);
+    disclosure.declare(visit);
   }
 };
 
@@ -284,17 +284,17 @@ std::vector<std::int64_t> least_typical_first(const ScoreAnswer& answer) {
   return order;
 }
 
-/// The share of students with the highest and the lowest percentiles; both at least min_cell, else none.
+/// The share of students with the highest and the lowest percentiles; both enough, else none.
 void add_contrast(ScoreAnswer& answer, const ScoreSettings& settings) {
   const std::int64_t students = answer.cohort.student_count();
   const auto size = static_cast<std::int64_t>(std::llround(settings.contrast * static_cast<double>(students)));
-  if (size < settings.min_cell.count) return;
+  if (!settings.disclosure.rests(static_cast<double>(size))) return;
   std::vector<std::int64_t> order = least_typical_first(answer);
   std::string major = settings.major;
   const auto& attributes = answer.cohort.attributes();
   if (major.empty() && std::ranges::find(attributes, "major", &Attribute::name) != attributes.end()) major = "major";
-  answer.low = portray(answer.cohort, {order.begin(), order.begin() + size}, major, settings.min_cell.count);
-  answer.high = portray(answer.cohort, {order.end() - size, order.end()}, major, settings.min_cell.count);
+  answer.low = portray(answer.cohort, {order.begin(), order.begin() + size}, major, settings.disclosure);
+  answer.high = portray(answer.cohort, {order.end() - size, order.end()}, major, settings.disclosure);
 }
 
 void add_explanations(ScoreAnswer& answer, const Model& model, const ScoreSettings& settings, const Compute& compute) {
@@ -329,7 +329,7 @@ std::unique_ptr<Answer> answer_score(const QueryInput& input) {
     with_student = std::move(scores);
     scores = std::move(*left_out);
   }
-  auto answer = std::make_unique<ScoreAnswer>(cohort, std::move(scores), settings.min_cell.count);
+  auto answer = std::make_unique<ScoreAnswer>(cohort, std::move(scores), settings.disclosure.least());
   answer->with_student = std::move(with_student);
   answer->note = model.likelihood_note(evidence, kind, input.compute, settings.precision);
   if (group != nullptr) {

@@ -29,33 +29,15 @@ RowMatrix state_students(const StoredModel& stored) {
   return counts;
 }
 
-std::vector<std::uint8_t> small_and_company(const std::vector<double>& counts, double least) {
-  std::vector<std::size_t> order(counts.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return counts[i]; });
-  std::vector<std::uint8_t> hidden(counts.size(), 0);
-  double sum = 0;
-  bool any = false;
-  for (const std::size_t i : order) {
-    const bool small = counts[i] > 0 && counts[i] < least;
-    if (!small && (!any || sum >= least)) continue;
-    any = true;
-    hidden[i] = 1;
-    sum += counts[i];
-  }
-  return hidden;
-}
-
-ShownStates shown_states(const StoredModel& stored, std::size_t count, std::int64_t least) {
+ShownStates shown_states(const StoredModel& stored, std::size_t count, const Disclosure& disclosure) {
   ShownStates shown;
   shown.counts = state_students(stored);
-  const auto bound = static_cast<double>(least);
   const std::size_t all = static_cast<std::size_t>(stored.model->schema().bit_count());
   const std::vector<StateProfile> profiles = profile_states(*stored.model, all);
   const Id states = stored.model->hidden_states()->state_count();
   for (Index step = 0; step < shown.counts.rows(); ++step) {
     const std::vector<double> here(shown.counts.row(step).begin(), shown.counts.row(step).end());
-    std::vector<std::uint8_t> hidden = small_and_company(here, bound);
+    Hidden hidden = disclosure.hide(here);
     // An emptied state has courses too, and nobody behind them; having left has none.
     for (std::size_t k = 0; k < here.size(); ++k) {
       const bool left = profiles[static_cast<std::size_t>(step * states) + k].left;
@@ -73,17 +55,53 @@ ShownStates shown_states(const StoredModel& stored, std::size_t count, std::int6
         continue;
       }
       for (std::vector<StateCourse>* list : {&profile.likely, &profile.marking}) {
-        std::erase_if(*list, [&](const StateCourse& course) { return course.probability * students < bound; });
+        std::erase_if(*list,
+                      [&](const StateCourse& course) { return !disclosure.rests(course.probability * students); });
         list->resize(std::min(count, list->size()));
       }
       shown.states.push_back({std::move(profile), std::llround(students), 0});
     }
     if (other.merged == 0) continue;
-    if (others >= bound) other.students = std::llround(others);
+    if (disclosure.rests(others)) other.students = std::llround(others);
     shown.withheld += other.merged;
     shown.states.push_back(std::move(other));
   }
   return shown;
+}
+
+HiddenTable hidden_transitions(const HiddenStates& states, const ShownStates& shown, Id step,
+                               const Disclosure& disclosure) {
+  const Matrix& transition = states.transition(step);
+  // States that are not told by themselves are one row and one column, the last.
+  const auto places = [&](Id at) {
+    std::vector<std::size_t> place(static_cast<std::size_t>(states.state_count()), 0);
+    std::size_t next = 0;
+    std::vector<std::uint8_t> told(place.size(), 0);
+    for (const ShownState& state : shown.states) {
+      if (state.profile.step == at && state.merged == 0) told[static_cast<std::size_t>(state.profile.state)] = 1;
+    }
+    for (std::size_t k = 0; k < place.size(); ++k)
+      place[k] = told[k] != 0 ? next++ : place.size();
+    std::ranges::replace(place, place.size(), next);
+    return std::pair(place, next);
+  };
+  const auto [row_of, rows] = places(step);
+  const auto [column_of, columns] = places(step + 1);
+  CountTable flows(rows + 1, std::vector<double>(columns + 1, 0));
+  for (std::size_t from = 0; from < row_of.size(); ++from) {
+    for (std::size_t to = 0; to < column_of.size(); ++to)
+      flows[row_of[from]][column_of[to]] +=
+          shown.counts(step, static_cast<Index>(from)) * transition(static_cast<Index>(from), static_cast<Index>(to));
+  }
+  const std::optional<HiddenTable> hidden = hide_in_table(flows, disclosure);
+  HiddenTable all(row_of.size(), Hidden(column_of.size(), 1));
+  for (std::size_t from = 0; from < row_of.size() && hidden; ++from) {
+    for (std::size_t to = 0; to < column_of.size(); ++to) {
+      const bool alone = row_of[from] < rows && column_of[to] < columns;
+      if (alone) all[from][to] = (*hidden)[row_of[from]][column_of[to]];
+    }
+  }
+  return all;
 }
 
 }  // namespace desirepath::inline queries

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "desirepath/disclosure/safe_table.h"
 #include "desirepath/queries/states.h"
 
 namespace desirepath::inline queries {
@@ -24,11 +25,11 @@ struct ShownStates {
 /// record of training says it; else by the states' shares.
 RowMatrix state_students(const StoredModel& stored);
 
-/// Which of some counts may not be told: those above 0 and under `least`, and the next larger ones until all that is
-/// hidden is `least` together, for else it follows from the rest.
-std::vector<std::uint8_t> small_and_company(const std::vector<double>& counts, double least);
+/// `count` courses of each list; of these, none that few students of the state are expected to take.
+ShownStates shown_states(const StoredModel& stored, std::size_t count, const Disclosure& disclosure);
 
-/// `count` courses of each list; of these, none that fewer than `least` students of the state are expected to take.
-ShownStates shown_states(const StoredModel& stored, std::size_t count, std::int64_t least);
+/// Which transitions out of a step may not be told: of states that are not shown, of few students, or telling of such.
+HiddenTable hidden_transitions(const HiddenStates& states, const ShownStates& shown, Id step,
+                               const Disclosure& disclosure);
 
 }  // namespace desirepath::inline queries

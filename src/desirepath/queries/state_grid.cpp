@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/text.h"
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/known.h"
 #include "desirepath/queries/shown_states.h"
 
@@ -82,14 +83,14 @@ double information(const std::vector<GridCourse>& grid) {
 class GridAnswer : public Answer {
  public:
   GridAnswer(const QueryInput& input, const std::string& period, const StateNameSettings& given,
-             const MinCell& min_cell)
-      : schema_(input.model().schema()), min_cell_(min_cell.count) {
+             const Disclosure& disclosure)
+      : schema_(input.model().schema()), disclosure_(disclosure) {
     const HiddenStates& states = *input.model().hidden_states();
     const RowMatrix students = state_students(input.stored);
     const auto grid_of = [&](Id step) {
       std::vector<std::uint8_t> large;
       for (const double count : students.row(step))
-        large.push_back(count >= static_cast<double>(min_cell_) ? 1 : 0);
+        large.push_back(disclosure_.rests(count) ? 1 : 0);
       return state_grid(input.model(), step, large, input.compute);
     };
     Id step = 0;
@@ -114,8 +115,7 @@ class GridAnswer : public Answer {
     }
     students_ = students.row(step).sum();
     const auto all = grid_.size();
-    std::erase_if(grid_,
-                  [&](const GridCourse& entry) { return entry.takings * students_ < static_cast<double>(min_cell_); });
+    std::erase_if(grid_, [&](const GridCourse& entry) { return !disclosure_.rests(entry.takings * students_); });
     withheld_ = static_cast<std::int64_t>(all - grid_.size());
     std::ranges::stable_sort(grid_, {}, [&](const GridCourse& entry) {
       const Course& course = schema_.course(entry.course);
@@ -124,7 +124,7 @@ class GridAnswer : public Answer {
   }
 
   nlohmann::ordered_json to_json() const override {
-    return {{"period", period_}, {"min_cell", min_cell_}, {"grid", table().to_json()}};
+    return {{"period", period_}, {"min_cell", disclosure_.least()}, {"grid", table().to_json()}};
   }
   Table table() const override {
     Table rows(
@@ -160,13 +160,14 @@ class GridAnswer : public Answer {
         "expected enrollments")};
     if (withheld_ > 0)
       lines.push_back(
-          concat(counted(withheld_, "course", "courses"), " resting on fewer than ", min_cell_, " students left out"));
+          concat(counted(withheld_, "course", "courses"), " resting on ", disclosure_.few(), " students left out"));
     return lines;
   }
 
  private:
   const Schema& schema_;
-  std::int64_t min_cell_, withheld_ = 0;
+  Disclosure disclosure_;
+  std::int64_t withheld_ = 0;
   std::string period_;
   std::vector<std::string> names_;
   double students_ = 0;
@@ -176,8 +177,8 @@ class GridAnswer : public Answer {
 }  // namespace
 
 std::unique_ptr<Answer> answer_grid(const QueryInput& input, const std::string& period, const StateNameSettings& names,
-                                    const MinCell& min_cell) {
-  return std::make_unique<GridAnswer>(input, period, names, min_cell);
+                                    const Disclosure& disclosure) {
+  return std::make_unique<GridAnswer>(input, period, names, disclosure);
 }
 
 }  // namespace desirepath::inline queries

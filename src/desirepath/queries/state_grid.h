@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "desirepath/queries/min_cell.h"
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/state_names.h"
 
 namespace desirepath::inline queries {
@@ -26,6 +26,6 @@ std::vector<GridCourse> state_grid(const Model& model, Id step, const std::vecto
 /// With the states of a period (empty: the one whose states tell courses apart best). Courses resting on few students
 /// are left out.
 std::unique_ptr<Answer> answer_grid(const QueryInput& input, const std::string& period, const StateNameSettings& names,
-                                    const MinCell& min_cell);
+                                    const Disclosure& disclosure);
 
 }  // namespace desirepath::inline queries

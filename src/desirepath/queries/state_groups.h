@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "desirepath/queries/min_cell.h"
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/pathways.h"
 #include "desirepath/queries/state_names.h"
 
@@ -26,18 +26,13 @@ struct StateGroupCell {
   double share_of_state() const { return static_cast<double>(students) / static_cast<double>(state_students); }
 };
 
-/// Every node by every group of at least min_cell students, node by node. Cells of 1 .. min_cell - 1 are hidden, and as
-/// many more in their row and column as keep them from following from the totals.
+/// Every node by every group, small groups merged, node by node. Cells of few students are hidden, and as many more as
+/// keep them from following from the totals.
 std::vector<StateGroupCell> states_by_group(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
-                                            const StudentGroups& groups, std::int64_t min_cell);
-
-/// Which cells of a table of counts with known totals may not be shown: in every row and column with a hidden cell
-/// there are two or more, `least` or more together.
-std::vector<std::vector<std::uint8_t>> hidden_cells(const std::vector<std::vector<std::int64_t>>& counts,
-                                                    std::int64_t least);
+                                            const StudentGroups& groups, const Disclosure& disclosure);
 
 /// `by`: an attribute, or entry. Throws OptionError without a cohort, PrivacyError where no group is large enough.
 std::unique_ptr<Answer> answer_state_groups(const QueryInput& input, const std::string& by,
-                                            const StateNameSettings& names, const MinCell& min_cell);
+                                            const StateNameSettings& names, const Disclosure& disclosure);
 
 }  // namespace desirepath::inline queries

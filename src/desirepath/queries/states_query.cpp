@@ -7,8 +7,8 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/known.h"
-#include "desirepath/queries/min_cell.h"
 #include "desirepath/queries/refits.h"
 #include "desirepath/queries/shown_states.h"
 #include "desirepath/queries/state_grid.h"
@@ -27,7 +27,7 @@ struct StatesSettings {
   std::string grid_period;
   Id refits = 0;
   StateNameSettings names;
-  MinCell min_cell;
+  Disclosure disclosure;
 
   void declare(SettingVisitor& visit) {
     visit(Setting("courses-shown", "courses listed for a state").at_least(0), courses_shown);
@@ -46,7 +46,7 @@ struct StatesSettings {
             .taking("B"),
         refits);
     names.declare(visit);
-    min_cell.declare(visit);
+    disclosure.declare(visit);
   }
 };
 
@@ -70,8 +70,8 @@ class StatesAnswer : public Answer {
       : schema_(stored.model->schema()),
         states_(*stored.model->hidden_states()),
         model_(stored.model->name()),
-        min_cell_(settings.min_cell.count),
-        shown_(shown_states(stored, static_cast<std::size_t>(settings.courses_shown), min_cell_)),
+        disclosure_(settings.disclosure),
+        shown_(shown_states(stored, static_cast<std::size_t>(settings.courses_shown), disclosure_)),
         names_(given_names(*stored.model, settings.names)),
         refits_(settings.refits),
         stability_(std::move(stability)) {}
@@ -101,7 +101,7 @@ class StatesAnswer : public Answer {
       entry["marking"] = course_list(state, profile.marking);
       json["states"].push_back(std::move(entry));
     }
-    json["min_cell"] = min_cell_;
+    json["min_cell"] = disclosure_.least();
     json["withheld_states"] = shown_.withheld;
     if (refits_ > 0) json["refits"] = refits_;
     if (states_.step_count() == 1) return json;
@@ -109,8 +109,9 @@ class StatesAnswer : public Answer {
     for (Id t = 0; t + 1 < states_.step_count(); ++t) {
       nlohmann::ordered_json matrix;
       const Matrix& transition = states_.transition(t);
+      const HiddenTable hidden = hidden_transitions(states_, shown_, t, disclosure_);
       for (Index k = 0; k < transition.rows(); ++k)
-        matrix.push_back(row_json(transition.row(k), shown_.counts(t, k)));
+        matrix.push_back(row_json(transition.row(k), hidden[static_cast<std::size_t>(k)]));
       json["transitions"].push_back(std::move(matrix));
     }
     return json;
@@ -154,9 +155,8 @@ class StatesAnswer : public Answer {
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines;
     if (shown_.withheld > 0) {
-      lines.push_back(concat(counted(shown_.withheld, "state", "states"), " shown as other: resting on fewer than ",
-                             setting_name("min-cell"), " ", min_cell_,
-                             " expected students, or shown apart telling of one that does"));
+      lines.push_back(concat(counted(shown_.withheld, "state", "states"), " shown as other: resting on ",
+                             disclosure_.few(), " expected students, or shown apart telling of one that does"));
     }
     if (refits_ > 0) {
       lines.push_back(concat("found again: the share of ", refits_,
@@ -218,12 +218,8 @@ class StatesAnswer : public Answer {
                ? ""
                : concat(", found again ", fixed(100 * stability->found, 0), " % (", fixed(stability->overlap, 2), ")");
   }
-  /// Where students go from a state: what fewer take is null, and with it as much as hides it.
-  nlohmann::ordered_json row_json(const Eigen::RowVectorXd& row, double students) const {
-    std::vector<double> flows;
-    for (const double probability : row)
-      flows.push_back(probability * students);
-    const std::vector<std::uint8_t> hidden = small_and_company(flows, static_cast<double>(min_cell_));
+  /// Where students go from a state: what may not be told is null.
+  static nlohmann::ordered_json row_json(const Eigen::RowVectorXd& row, const Hidden& hidden) {
     auto json = nlohmann::ordered_json::array();
     for (Index to = 0; to < row.size(); ++to)
       json.push_back(hidden[static_cast<std::size_t>(to)] != 0 ? nlohmann::ordered_json()
@@ -269,7 +265,7 @@ class StatesAnswer : public Answer {
   const Schema& schema_;
   const HiddenStates& states_;
   std::string model_;
-  std::int64_t min_cell_;
+  Disclosure disclosure_;
   ShownStates shown_;
   StateNames names_;
   Id refits_;
@@ -367,8 +363,8 @@ std::unique_ptr<Answer> answer_states(const QueryInput& input) {
   if (model.hidden_states() == nullptr && !model.links().empty()) return std::make_unique<LinksAnswer>(model);
   const auto settings = input.read<StatesSettings>();
   require_states(model, "states");
-  if (settings.grid) return answer_grid(input, settings.grid_period, settings.names, settings.min_cell);
-  if (!settings.by.empty()) return answer_state_groups(input, settings.by, settings.names, settings.min_cell);
+  if (settings.grid) return answer_grid(input, settings.grid_period, settings.names, settings.disclosure);
+  if (!settings.by.empty()) return answer_state_groups(input, settings.by, settings.names, settings.disclosure);
   if (input.students_wanted) return std::make_unique<StudentStatesAnswer>(model, *input.cohort, input.compute);
   std::vector<StateStability> stability;
   if (settings.refits > 0) {

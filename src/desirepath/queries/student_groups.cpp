@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
@@ -19,6 +20,63 @@ std::vector<std::int64_t> draw_students(std::vector<std::int64_t> students, std:
   students.resize(static_cast<std::size_t>(most));
   std::ranges::sort(students);
   return students;
+}
+
+namespace {
+
+std::vector<double> sizes_of(const StudentGroups& groups) {
+  std::vector<double> sizes(groups.names.size(), 0);
+  for (const Id group : groups.of_student) {
+    if (group >= 0) ++sizes[static_cast<std::size_t>(group)];
+  }
+  return sizes;
+}
+
+StudentGroups merged(const StudentGroups& groups, const Hidden& together) {
+  StudentGroups result;
+  std::vector<Id> number(groups.names.size(), -1);
+  for (std::size_t g = 0; g < groups.names.size(); ++g) {
+    if (together[g] != 0) continue;
+    number[g] = static_cast<Id>(result.names.size());
+    result.names.push_back(groups.names[g]);
+  }
+  for (std::size_t g = 0; g < groups.names.size(); ++g) {
+    if (together[g] != 0) number[g] = static_cast<Id>(result.names.size());
+  }
+  if (std::ranges::find(together, 1) != together.end()) result.names.emplace_back("other");
+  for (const Id group : groups.of_student)
+    result.of_student.push_back(number[static_cast<std::size_t>(group)]);
+  return result;
+}
+
+}  // namespace
+
+StudentGroups told_groups(const StudentGroups& groups, const Disclosure& disclosure) {
+  StudentGroups all = groups;
+  if (std::ranges::find(all.of_student, -1) != all.of_student.end()) {
+    std::ranges::replace(all.of_student, Id{-1}, static_cast<Id>(all.names.size()));
+    all.names.emplace_back("not known");
+  }
+  const Hidden hidden = disclosure.hide(sizes_of(all));
+  StudentGroups told = merged(all, hidden);
+  if (told.names.size() < 2 && all.names.size() > 1)
+    throw PrivacyError(concat(setting_name("by"), ": the groups but one are of ", disclosure.few(),
+                              " students, so none can be told apart"));
+  return told;
+}
+
+StudentGroups merge_smallest(const StudentGroups& groups) {
+  const std::vector<double> sizes = sizes_of(groups);
+  std::vector<std::size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::size_t g) { return sizes[g]; });
+  Hidden together(sizes.size(), 0);
+  const auto other = std::ranges::find(groups.names, "other");
+  // "Other" takes the smallest of the rest.
+  if (other != groups.names.end()) together[static_cast<std::size_t>(other - groups.names.begin())] = 1;
+  for (std::size_t i = 0; i < order.size() && std::ranges::count(together, 1) < 2; ++i)
+    together[order[i]] = 1;
+  return merged(groups, together);
 }
 
 StudentGroups groups_of(const Cohort& cohort, const std::string& name) {

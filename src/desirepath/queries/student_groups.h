@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "desirepath/core/random_stream.h"
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/transcripts/cohort.h"
 
 namespace desirepath::inline queries {
@@ -16,6 +17,13 @@ struct StudentGroups {
 
 /// Throws OptionError that names the nearest attribute there is, or says that the cohort knows no years.
 StudentGroups groups_of(const Cohort& cohort, const std::string& name);
+
+/// The groups as they may be told: small ones, and the next larger ones until they are enough together, are one called
+/// "other"; those of no known group are one called "not known", or among them. Throws PrivacyError where that leaves
+/// one.
+StudentGroups told_groups(const StudentGroups& groups, const Disclosure& disclosure);
+/// The smallest of two or more groups and the next larger one as one, "other".
+StudentGroups merge_smallest(const StudentGroups& groups);
 
 /// Of two groups, each against the other, one row says what both would: whether that of `group` can be left out, the
 /// larger value being told.

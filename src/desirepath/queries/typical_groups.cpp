@@ -26,8 +26,8 @@ nlohmann::ordered_json GroupPortrait::to_json(const Schema& schema) const {
   return json;
 }
 
-GroupPortrait portray(const Cohort& cohort, const std::vector<std::int64_t>& students, const std::string& major,
-                      std::int64_t min_cell) {
+std::optional<GroupPortrait> portray(const Cohort& cohort, const std::vector<std::int64_t>& students,
+                                     const std::string& major, const Disclosure& disclosure) {
   constexpr std::size_t most_shown = 10;
   const Schema& schema = cohort.schema();
   const Attribute* majors = major.empty() ? nullptr : &cohort.attribute(major);
@@ -36,7 +36,7 @@ GroupPortrait portray(const Cohort& cohort, const std::vector<std::int64_t>& stu
   const double count = std::max<double>(1, static_cast<double>(students.size()));
   std::map<std::string, std::pair<double, std::int64_t>> subjects;  // enrollments, students
   std::vector<std::int64_t> takers(static_cast<std::size_t>(schema.course_count()), 0);
-  double in_major = 0, with_major = 0;
+  double in_major = 0, with_major = 0, taking_any = 0;
   for (const std::int64_t s : students) {
     std::set<std::string> own;
     std::set<Id> courses;
@@ -53,15 +53,22 @@ GroupPortrait portray(const Cohort& cohort, const std::vector<std::int64_t>& stu
       in_major += value == course.subject || value == course.school || value == course.concentration ? 1 : 0;
     }
     portrait.subjects += static_cast<double>(own.size()) / count;
+    taking_any += own.empty() ? 0 : 1;
     for (const std::string& subject : own)
       ++subjects[subject].second;
     for (const Id course : courses)
       ++takers[static_cast<std::size_t>(course)];
   }
-  if (with_major > 0) portrait.in_major = in_major / with_major;
+  if (!disclosure.tells(taking_any)) return std::nullopt;
+  if (disclosure.rests(with_major) && disclosure.tells(with_major, count)) portrait.in_major = in_major / with_major;
   double others = 0;
+  std::vector<double> behind;
+  for (const auto& [subject, cell] : subjects)
+    behind.push_back(static_cast<double>(cell.second));
+  const Hidden hidden = disclosure.hide_overlapping(behind);
+  std::size_t at = 0;
   for (const auto& [subject, cell] : subjects) {
-    if (cell.second >= min_cell)
+    if (hidden[at++] == 0)
       portrait.by_subject.emplace_back(subject, cell.first / count);
     else
       others += cell.first / count;
@@ -69,8 +76,9 @@ GroupPortrait portray(const Cohort& cohort, const std::vector<std::int64_t>& stu
   std::ranges::stable_sort(portrait.by_subject, std::ranges::greater(), &std::pair<std::string, double>::second);
   if (others > 0) portrait.by_subject.emplace_back("others", others);
   for (Id course = 0; course < schema.course_count(); ++course) {
-    if (takers[static_cast<std::size_t>(course)] >= min_cell)
-      portrait.most_taken.emplace_back(course, static_cast<double>(takers[static_cast<std::size_t>(course)]) / count);
+    const auto taking = static_cast<double>(takers[static_cast<std::size_t>(course)]);
+    if (disclosure.rests(taking))
+      portrait.most_taken.emplace_back(course, disclosure.all_but_few(taking, count) / count);
   }
   std::ranges::stable_sort(portrait.most_taken, std::ranges::greater(), &std::pair<Id, double>::second);
   portrait.most_taken.resize(std::min(portrait.most_taken.size(), most_shown));

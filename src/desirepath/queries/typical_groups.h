@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/models/model.h"
 
 namespace desirepath::inline queries {
@@ -23,8 +24,9 @@ struct GroupPortrait {
 
   nlohmann::ordered_json to_json(const Schema& schema) const;
 };
-GroupPortrait portray(const Cohort& cohort, const std::vector<std::int64_t>& students, const std::string& major,
-                      std::int64_t min_cell);
+/// Nothing where what they took is that of few of them.
+std::optional<GroupPortrait> portray(const Cohort& cohort, const std::vector<std::int64_t>& students,
+                                     const std::string& major, const Disclosure& disclosure);
 
 /// What courses are grouped by: subject, else school, else nothing.
 std::string subject_of(const Course& course);

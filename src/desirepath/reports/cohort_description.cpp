@@ -11,30 +11,15 @@
 
 namespace desirepath::inline reports {
 
-namespace {
-
-nlohmann::ordered_json stages_of(const Cohort& cohort) {
-  const auto provenance = nlohmann::ordered_json::parse(cohort.provenance(), nullptr, false);
-  return provenance.is_object() ? provenance.value("stages", nlohmann::ordered_json::array())
-                                : nlohmann::ordered_json::array();
-}
-
-}  // namespace
-
-Table filter_table(const Cohort& cohort) {
+Table filter_table(const ToldCohort& told) {
   Table table({{"after"}, {"rows"}, {"students"}, {"courses"}});
-  for (const auto& stage : stages_of(cohort)) {
-    table.add_row({stage.value("after", ""), stage.value("rows", std::int64_t{0}),
-                   stage.value("students", std::int64_t{0}), stage.value("courses", std::int64_t{0})});
-  }
+  for (const ToldCohort::Stage& stage : told.stages)
+    table.add_row({stage.after, stage.rows, stage.students, stage.courses});
   return table;
 }
 
-CohortDescription::CohortDescription(const Cohort& cohort, std::int64_t min_cell)
-    : cohort_(cohort),
-      min_cell_(min_cell),
-      summary_(summarise(cohort)),
-      figures_({enrollment_areas(summary_, min_cell), course_histogram(summary_, min_cell)}) {}
+CohortDescription::CohortDescription(const Cohort& cohort, const Disclosure& disclosure)
+    : cohort_(cohort), told_(tell(cohort, disclosure)), figures_({enrollment_areas(told_), course_histogram(told_)}) {}
 
 std::span<const std::string_view> CohortDescription::table_names() {
   static constexpr std::array<std::string_view, 5> names = {"enrollments", "courses-per-student", "periods", "courses",
@@ -51,48 +36,71 @@ void CohortDescription::choose_table(std::string_view name) {
 Table CohortDescription::table() const {
   if (chosen_ == "courses-per-student") return figures_[1].table;
   if (chosen_ == "periods") return period_table();
-  if (chosen_ == "courses") return course_table(summary_.popular.size());
-  return chosen_ == "filters" ? filter_table(cohort_) : figures_[0].table;
+  if (chosen_ == "courses") return course_table(told_.courses.size());
+  return chosen_ == "filters" ? filter_table(told_) : figures_[0].table;
 }
 
 Table CohortDescription::period_table() const {
   Table table({{"period"}, {"present"}, {"unknown"}, {"left"}, {"courses per student", 2}});
-  for (const auto& period : summary_.periods)
-    table.add_row({period.label, period.present, period.unknown, period.left, period.mean_courses});
+  const auto cell = [](const auto& value) { return value ? Cell(*value) : Cell(); };
+  for (const ToldCohort::Period& period : told_.periods)
+    table.add_row(
+        {period.label, cell(period.present), cell(period.unknown), cell(period.left), cell(period.mean_courses)});
   return table;
 }
 
 Table CohortDescription::course_table(std::size_t count) const {
   const Schema& schema = cohort_.schema();
   Table table({{"course"}, {"label"}, {"students"}, {"share", 3}});
-  for (const auto& entry : summary_.popular) {
-    if (table.row_count() >= count || entry.students < min_cell_) break;
-    table.add_row({schema.course(entry.course).name, schema.course(entry.course).label, entry.students,
-                   static_cast<double>(entry.students) / static_cast<double>(summary_.students)});
+  for (const ToldCohort::CourseCount& entry : told_.courses) {
+    if (table.row_count() >= count) break;
+    std::vector<Cell> row = {schema.course(entry.course).name, schema.course(entry.course).label, Cell(), Cell()};
+    if (entry.students) {
+      row[2] = *entry.students;
+      row[3] = static_cast<double>(*entry.students) / static_cast<double>(told_.students);
+    }
+    table.add_row(std::move(row));
   }
   return table;
 }
 
+std::vector<std::string> CohortDescription::notes() const {
+  std::vector<std::string> lines;
+  const std::string few = concat("fewer than ", told_.min_cell, " students");
+  if (told_.periods_withheld) lines.push_back(concat("periods: numbers that would tell of ", few, " are withheld"));
+  if (told_.courses_withheld > 0)
+    lines.push_back(concat(counted(told_.courses_withheld, "course is", "courses are"), " not listed: taken by ", few,
+                           ", or telling of such a course"));
+  if (std::ranges::any_of(told_.courses, [](const auto& entry) { return !entry.students; }))
+    lines.push_back(concat("courses without a number were taken by all but ", few));
+  if (told_.stages_merged > 0)
+    lines.push_back(concat(counted(told_.stages_merged, "filter", "filters"), " that took ", few,
+                           " or rows told together with the next"));
+  return lines;
+}
+
 nlohmann::ordered_json CohortDescription::to_json() const {
   nlohmann::ordered_json json;
-  json["students"] = summary_.students;
+  json["students"] = told_.students;
   json["courses"] = cohort_.schema().course_count();
-  json["enrollments"] = summary_.enrollments;
-  json["courses_per_student"] = {{"mean", summary_.mean_courses}, {"sd", summary_.sd_courses}};
+  json["enrollments"] = told_.enrollments;
+  json["courses_per_student"] = {
+      {"mean", told_.mean_courses},
+      {"sd", told_.sd_courses ? nlohmann::ordered_json(*told_.sd_courses) : nlohmann::ordered_json()}};
   json["periods"] = period_table().to_json();
   json["enrollments_by_time"] = figures_[0].table.to_json();
   json["students_by_courses"] = figures_[1].table.to_json();
   json["popular_courses"] = course_table(50).to_json();
-  json["filters"] = stages_of(cohort_);
-  json["min_cell"] = min_cell_;
+  json["filters"] = filter_table(told_).to_json();
+  json["min_cell"] = told_.min_cell;
   return json;
 }
 
 void CohortDescription::print(std::ostream& out) const {
-  out << counted(summary_.students, "student", "students") << ", "
+  out << counted(told_.students, "student", "students") << ", "
       << counted(cohort_.schema().course_count(), "course", "courses") << ", "
-      << counted(summary_.enrollments, "enrollment", "enrollments") << "\n\n";
-  const Table filters = filter_table(cohort_);
+      << counted(told_.enrollments, "enrollment", "enrollments") << "\n\n";
+  const Table filters = filter_table(told_);
   if (filters.row_count() > 0) {
     filters.print_text(out);
     out << '\n';

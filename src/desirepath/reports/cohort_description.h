@@ -1,21 +1,20 @@
 // Who and what is in a cohort, as an answer: figures, tables, filters.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "desirepath/core/answer.h"
 #include "desirepath/reports/figure.h"
-#include "desirepath/transcripts/cohort_summary.h"
+#include "desirepath/reports/told_cohort.h"
 
 namespace desirepath::inline reports {
 
 class CohortDescription : public Answer {
  public:
-  /// Throws OptionError for a min_cell under 5.
-  CohortDescription(const Cohort& cohort, std::int64_t min_cell);
+  /// Throws PrivacyError for a cohort of few students.
+  CohortDescription(const Cohort& cohort, const Disclosure& disclosure);
 
   const std::vector<Figure>& figures() const { return figures_; }
   nlohmann::ordered_json to_json() const override;
@@ -24,19 +23,19 @@ class CohortDescription : public Answer {
   void choose_table(std::string_view name);
   Table table() const override;
   void print(std::ostream& out) const override;
+  std::vector<std::string> notes() const override;
 
  private:
   Table period_table() const;
   Table course_table(std::size_t count) const;
 
   Cohort cohort_;
-  std::int64_t min_cell_;
-  CohortSummary summary_;
+  ToldCohort told_;
   std::vector<Figure> figures_;
   std::string_view chosen_ = table_names().front();
 };
 
-/// What was left after each filter, from a cohort's record of how it was made; empty where that does not say.
-Table filter_table(const Cohort& cohort);
+/// What was left after each filter; empty where the cohort does not say.
+Table filter_table(const ToldCohort& told);
 
 }  // namespace desirepath::inline reports

@@ -9,7 +9,6 @@
 
 #include "desirepath/core/text.h"
 #include "desirepath/reports/palette.h"
-#include "desirepath/reports/suppression.h"
 #include "desirepath/reports/svg.h"
 
 namespace desirepath::inline reports {
@@ -51,20 +50,30 @@ std::string percent(double share) {
   return fixed(100 * share, share < 0.1 ? 1 : 0) + " %";
 }
 
+/// Students of each value, were those of a bin alike in it.
+std::vector<double> spread(const std::vector<SafeBin>& bins) {
+  std::vector<double> students;
+  for (const SafeBin& bin : bins) {
+    const std::int64_t values = bin.last - bin.first + 1;
+    students.insert(students.end(), static_cast<std::size_t>(values),
+                    static_cast<double>(bin.students) / static_cast<double>(values));
+  }
+  return students;
+}
+
 /// Where students by number of courses, smoothed, have two peaks with a valley between them and a tenth of the students
 /// on either side of it.
-std::optional<std::pair<std::int64_t, std::int64_t>> two_peaks(const std::vector<std::int64_t>& counts, double sd,
+std::optional<std::pair<std::int64_t, std::int64_t>> two_peaks(const std::vector<double>& counts, double sd,
                                                                std::int64_t min_cell) {
   const auto size = static_cast<std::int64_t>(counts.size());
-  const auto students = static_cast<double>(sum(counts));
+  const double students = std::accumulate(counts.begin(), counts.end(), 0.0);
   if (size < 5 || !(sd > 0) || students < 10.0 * static_cast<double>(min_cell)) return std::nullopt;
   const double bandwidth = std::max(1.0, 0.9 * sd * std::pow(students, -0.2));
   std::vector<double> smooth(counts.size(), 0);
   for (std::int64_t i = 0; i < size; ++i) {
     for (std::int64_t j = 0; j < size; ++j) {
       const double z = static_cast<double>(i - j) / bandwidth;
-      smooth[static_cast<std::size_t>(i)] +=
-          static_cast<double>(counts[static_cast<std::size_t>(j)]) * std::exp(-0.5 * z * z);
+      smooth[static_cast<std::size_t>(i)] += counts[static_cast<std::size_t>(j)] * std::exp(-0.5 * z * z);
     }
   }
   // The best valley: between the highest point before it and the highest behind it.
@@ -74,7 +83,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> two_peaks(const std::vector
     const auto first = std::max_element(smooth.begin(), valley), second = std::max_element(valley + 1, smooth.end());
     const double depth = *valley / std::min(*first, *second);
     const std::int64_t place = valley - smooth.begin();
-    const auto before = static_cast<double>(std::accumulate(counts.begin(), counts.begin() + place, std::int64_t{0}));
+    const double before = std::accumulate(counts.begin(), counts.begin() + place, 0.0);
     if (depth >= deepest || before < 0.1 * students || before > 0.9 * students) continue;
     deepest = depth;
     peaks = {first - smooth.begin(), second - smooth.begin()};
@@ -101,21 +110,20 @@ std::string shortened(const std::string& name, std::size_t longest) {
 
 }  // namespace
 
-Figure enrollment_areas(const CohortSummary& summary, std::int64_t min_cell) {
-  check_min_cell(min_cell);
-  const SafeSeries series = merge_small_series(summary, min_cell, 7);
+Figure enrollment_areas(const ToldCohort& told) {
+  const SafeSeries& series = told.series;
   const std::size_t times = series.times.size();
-  const std::string per = summary.time == "year" ? "academic year" : "period";
-  const std::string grouping = summary.grouping.empty() ? "all courses" : summary.grouping;
+  const std::string per = told.time == "year" ? "academic year" : "period";
+  const std::string grouping = told.grouping.empty() ? "all courses" : told.grouping;
 
   std::vector<double> totals(times, 0);
   for (const auto& row : series.enrollments) {
     for (std::size_t t = 0; t < times; ++t)
       totals[t] += static_cast<double>(row[t]);
   }
-  const auto all = static_cast<double>(summary.enrollments);
-  std::string finding = concat(with_separators(summary.enrollments), " enrollments of ",
-                               counted(summary.students, "student", "students"));
+  const auto all = static_cast<double>(told.enrollments);
+  std::string finding =
+      concat(with_separators(told.enrollments), " enrollments of ", counted(told.students, "student", "students"));
   if (series.groups.size() > 1) {
     // The largest move of a share between the first and the last time that carry at least half the mean load.
     std::vector<std::size_t> full;
@@ -143,7 +151,7 @@ Figure enrollment_areas(const CohortSummary& summary, std::int64_t min_cell) {
   finding += ".";
 
   const std::string title =
-      summary.grouping.empty() ? concat("Enrollments per ", per) : concat("Enrollments per ", grouping, " and ", per);
+      told.grouping.empty() ? concat("Enrollments per ", per) : concat("Enrollments per ", grouping, " and ", per);
   Svg svg(figure_width, figure_height, title, finding);
   const double right_margin = 150;
   const Plot plot = draw_vertical_axis(svg, *std::ranges::max_element(totals), right_margin, "enrollments");
@@ -187,7 +195,7 @@ Figure enrollment_areas(const CohortSummary& summary, std::int64_t min_cell) {
   }
   svg.text({left + plot.width() / 2, figure_height - 8}, per, {12, "middle", axis_colour});
 
-  std::vector<TableColumn> columns = {{summary.time}};
+  std::vector<TableColumn> columns = {{told.time}};
   for (const std::string& group : series.groups)
     columns.push_back({group});
   Table table(columns);
@@ -197,29 +205,33 @@ Figure enrollment_areas(const CohortSummary& summary, std::int64_t min_cell) {
       row.emplace_back(group[t]);
     table.add_row(std::move(row));
   }
-  std::string basis = concat("n = ", with_separators(summary.students), " students");
+  std::string basis = concat("n = ", with_separators(told.students), " students");
   if (!series.note.empty()) {
-    basis += concat("; ", series.note, " (no cell rests on 1 to ", min_cell - 1, " students; at most 7 are named)");
+    basis +=
+        concat("; ", series.note, " (no cell rests on 1 to ", told.min_cell - 1, " students; at most 7 are named)");
   }
   return {"enrollments", title, finding, basis, svg.finish(), std::move(table)};
 }
 
-Figure course_histogram(const CohortSummary& summary, std::int64_t min_cell) {
-  check_min_cell(min_cell);
-  const auto values = static_cast<std::int64_t>(summary.course_counts.size());
-  const std::int64_t width = std::max<std::int64_t>(1, (values + 59) / 60);
-  const std::vector<SafeBin> bins = merge_small_bins(summary.course_counts, min_cell, width);
-  const auto n = static_cast<double>(summary.students);
-  const double mean = summary.mean_courses, sd = summary.sd_courses;
+Figure course_histogram(const ToldCohort& told) {
+  const std::vector<SafeBin>& bins = told.bins;
+  const std::int64_t values = bins.empty() ? 0 : bins.back().last + 1,
+                     width = std::max<std::int64_t>(1, told.bin_width);
+  const auto n = static_cast<double>(told.students);
+  const double mean = told.mean_courses, sd = told.sd_courses.value_or(0);
 
+  // Nothing is said that the bins do not say.
+  const std::vector<double> students = spread(bins);
   double within = 0;
-  for (std::size_t c = 0; c < summary.course_counts.size(); ++c) {
-    if (std::abs(static_cast<double>(c) - mean) <= sd) within += static_cast<double>(summary.course_counts[c]);
+  for (std::size_t c = 0; c < students.size(); ++c) {
+    if (std::abs(static_cast<double>(c) - mean) <= sd) within += students[c];
   }
-  const auto peaks = two_peaks(summary.course_counts, sd, min_cell);
-  std::string finding =
-      concat("A student took ", fixed(mean, 1), " courses on average (standard deviation ", fixed(sd, 1), "); ",
-             percent(n > 0 ? within / n : 0), " lie within one standard deviation, where a Gaussian has 68 %.");
+  const auto peaks = two_peaks(students, sd, told.min_cell);
+  std::string finding = concat("A student took ", fixed(mean, 1), " courses on average");
+  if (sd > 0)
+    finding += concat(" (standard deviation ", fixed(sd, 1), "); about ", percent(n > 0 ? within / n : 0),
+                      " lie within one standard deviation, where a Gaussian has 68 %");
+  finding += ".";
   if (peaks) {
     finding += concat(" There are two peaks, about ", peaks->first, " and ", peaks->second,
                       " courses: one Gaussian does not describe these students, and their mean is no typical number.");
@@ -244,7 +256,9 @@ Figure course_histogram(const CohortSummary& summary, std::int64_t min_cell) {
   const auto x = [&](double value) { return left + plot.width() * value / end; };
   for (const SafeBin& bin : bins) {
     const double from = x(static_cast<double>(bin.first)), to = x(static_cast<double>(bin.last + 1));
-    const std::string range = bin.first == bin.last ? concat(bin.first) : concat(bin.first, " to ", bin.last);
+    const std::string range = bin.open                ? concat(bin.first, " or more")
+                              : bin.first == bin.last ? concat(bin.first)
+                                                      : concat(bin.first, " to ", bin.last);
     svg.rectangle(from + 0.5, plot.y(height(bin)), to - from - 1, plot.y(0) - plot.y(height(bin)), series_colour(4),
                   concat(range, " courses: ", with_separators(bin.students), " students"));
   }
@@ -280,11 +294,14 @@ Figure course_histogram(const CohortSummary& summary, std::int64_t min_cell) {
     double expected = 0;
     for (std::int64_t v = bin.first; v <= bin.last && sd > 0; ++v)
       expected += n * density(static_cast<double>(v));
-    table.add_row(
-        {bin.first == bin.last ? concat(bin.first) : concat(bin.first, "-", bin.last), bin.students, expected});
+    table.add_row({bin.open                ? concat(bin.first, "+")
+                   : bin.first == bin.last ? concat(bin.first)
+                                           : concat(bin.first, "-", bin.last),
+                   bin.students, expected});
   }
-  std::string basis = concat("n = ", with_separators(summary.students), " students");
-  if (merged) basis += concat("; bins under ", min_cell, " students are merged with their neighbours");
+  std::string basis = concat("n = ", with_separators(told.students), " students");
+  if (bins.empty()) basis += "; how they differ is withheld: it would tell of few students";
+  if (merged) basis += concat("; bins under ", told.min_cell, " students are merged with their neighbours");
   return {"courses-per-student", title, finding, basis, svg.finish(), std::move(table)};
 }
 

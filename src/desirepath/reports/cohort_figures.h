@@ -1,16 +1,14 @@
 // The paper's figure 1 from a cohort: enrollments per school per year, courses per student with the fitted Gaussian.
 #pragma once
 
-#include <cstdint>
-
 #include "desirepath/reports/figure.h"
-#include "desirepath/transcripts/cohort_summary.h"
+#include "desirepath/reports/told_cohort.h"
 
 namespace desirepath::inline reports {
 
-/// Stacked areas. Throws OptionError for a min_cell under 5, as does the next.
-Figure enrollment_areas(const CohortSummary& summary, std::int64_t min_cell);
+/// Stacked areas.
+Figure enrollment_areas(const ToldCohort& told);
 /// Histogram with the Gaussian of the same mean and standard deviation.
-Figure course_histogram(const CohortSummary& summary, std::int64_t min_cell);
+Figure course_histogram(const ToldCohort& told);
 
 }  // namespace desirepath::inline reports

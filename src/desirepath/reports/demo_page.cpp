@@ -4,16 +4,14 @@
 #include "desirepath/queries/states.h"
 #include "desirepath/reports/cohort_description.h"
 #include "desirepath/reports/cohort_figures.h"
-#include "desirepath/reports/suppression.h"
-#include "desirepath/transcripts/cohort_summary.h"
 
 namespace desirepath::inline reports {
 
 namespace {
 
-/// The kinds of students in every year, and the courses that mark them. States of fewer than min_cell students stay
+/// The kinds of students in every year, and the courses that mark them. States of few students stay
 /// out.
-PageSection states_section(const Model& model, std::int64_t students, std::int64_t min_cell) {
+PageSection states_section(const Model& model, std::int64_t students, const Disclosure& disclosure) {
   const Schema& schema = model.schema();
   PageSection section{
       "The kinds of students",
@@ -27,7 +25,7 @@ PageSection states_section(const Model& model, std::int64_t students, std::int64
   std::int64_t hidden = 0;
   for (const StateProfile& profile : profile_states(model, 5)) {
     if (profile.marking.empty()) continue;
-    if (profile.share * static_cast<double>(students) < static_cast<double>(min_cell)) {
+    if (!disclosure.rests(profile.share * static_cast<double>(students))) {
       ++hidden;
       continue;
     }
@@ -43,27 +41,28 @@ PageSection states_section(const Model& model, std::int64_t students, std::int64
   for (Id t = 0; t < schema.period_count(); ++t)
     section.tables.emplace_back(concat("Year ", schema.period(t)), std::move(tables[static_cast<std::size_t>(t)]));
   if (hidden > 0)
-    section.text += concat(" ", counted(hidden, "kind", "kinds"), " of fewer than ", min_cell, " students not shown.");
+    section.text += concat(" ", counted(hidden, "kind", "kinds"), " of ", disclosure.few(), " students not shown.");
   return section;
 }
 
 }  // namespace
 
 Page demo_page(const Cohort& cohort, const Model& model) {
-  const CohortSummary summary = summarise(cohort);
+  const Disclosure disclosure;
+  const ToldCohort told = tell(cohort, disclosure);
   Page page;
   page.title = "A university, as its students walk it";
   page.subtitle = "A tour of desirepath on a synthetic university: every student on this page is made up.";
-  page.headline = {{with_separators(summary.students), "students"},
+  page.headline = {{with_separators(told.students), "students"},
                    {with_separators(cohort.schema().course_count()), "courses"},
-                   {with_separators(summary.enrollments), "enrollments"},
+                   {with_separators(told.enrollments), "enrollments"},
                    {std::to_string(cohort.schema().period_count()), "years each"}};
   page.sections.push_back({"The data",
                            "Summer terms and part-time students are left out, as in the paper. What each filter took "
                            "is counted; nothing is dropped silently.",
-                           {enrollment_areas(summary, default_min_cell), course_histogram(summary, default_min_cell)},
-                           {{"What is left after each filter", filter_table(cohort)}}});
-  page.sections.push_back(states_section(model, summary.students, default_min_cell));
+                           {enrollment_areas(told), course_histogram(told)},
+                           {{"What is left after each filter", filter_table(told)}}});
+  page.sections.push_back(states_section(model, told.students, disclosure));
   page.footer = "Figures never rest on fewer than 10 students; smaller groups are merged.";
   return page;
 }

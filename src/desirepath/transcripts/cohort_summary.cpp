@@ -83,7 +83,7 @@ CohortSummary summarise(const Cohort& cohort) {
   for (const std::string& label : schema.periods())
     summary.periods.push_back({label});
   std::vector<std::int64_t> takers(static_cast<std::size_t>(schema.course_count()), 0);
-  std::vector<std::int64_t> last_taker(takers.size(), -1);
+  std::vector<std::int64_t> taken = takers, last_taker(takers.size(), -1);
   std::vector<std::int64_t> last_in_cell(summary.groups.size() * summary.times.size(), -1);
   double sum = 0, squares = 0;
   for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
@@ -97,6 +97,7 @@ CohortSummary summarise(const Cohort& cohort) {
       const bool placed = years.empty() || year >= 0;
       for (const Id bit : bits) {
         const auto course = static_cast<std::size_t>(schema.course_of(bit));
+        ++taken[course];
         if (last_taker[course] != s) {
           last_taker[course] = s;
           ++takers[course];
@@ -140,15 +141,19 @@ CohortSummary summarise(const Cohort& cohort) {
   });
   std::vector<std::string> groups;
   std::vector<std::vector<CellCount>> cells;
+  std::vector<Id> place(order.size());
   for (const std::size_t g : order) {
+    place[g] = static_cast<Id>(groups.size());
     groups.push_back(summary.groups[g]);
     cells.push_back(summary.by_group[g]);
   }
+  for (const Id g : group)
+    summary.group_of.push_back(place[static_cast<std::size_t>(g)]);
   summary.groups = std::move(groups);
   summary.by_group = std::move(cells);
 
   for (Id c = 0; c < schema.course_count(); ++c)
-    summary.popular.push_back({c, takers[static_cast<std::size_t>(c)]});
+    summary.popular.push_back({c, takers[static_cast<std::size_t>(c)], taken[static_cast<std::size_t>(c)]});
   std::ranges::stable_sort(summary.popular, std::ranges::greater(), &CohortSummary::CourseCount::students);
   return summary;
 }

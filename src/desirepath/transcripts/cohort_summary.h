@@ -28,6 +28,7 @@ struct CohortSummary {
   /// What courses are grouped by: "school", else "subject", else "subject code" (MATH of MATH 101), else "course".
   std::string grouping;
   std::vector<std::string> groups;  // sorted by enrollments, largest first
+  std::vector<Id> group_of;         // of each course
   std::string time;                 // "year" (academic) or "period"
   std::vector<std::string> times;
   std::vector<std::vector<CellCount>> by_group;  // groups by times
@@ -39,7 +40,7 @@ struct CohortSummary {
 
   struct CourseCount {
     Id course = 0;
-    std::int64_t students = 0;
+    std::int64_t students = 0, enrollments = 0;
   };
   std::vector<CourseCount> popular;  // every course, most takers first
 };

@@ -1,0 +1,61 @@
+#include "desirepath/disclosure/disclosure.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+
+namespace desirepath::inline disclosure {
+
+Disclosure::Disclosure(std::int64_t least) : least_(least) {
+  if (least < fewest)
+    throw OptionError(concat(setting_name("min-cell"), " under ", fewest,
+                             " is refused: what is shown would rest on single students"));
+}
+
+void Disclosure::declare(SettingVisitor& visit) {
+  visit(Setting("min-cell", "what rests on fewer students is merged or withheld").at_least(fewest), least_);
+}
+
+void Disclosure::require(std::int64_t students) const {
+  if (students >= least_) return;
+  throw PrivacyError(
+      concat("the answer would rest on ", few(), " students (", setting_name("min-cell"), "): nothing is shown"));
+}
+
+namespace {
+
+/// together: how many students some parts, so many and one more of a size, are at least.
+template <class Together>
+Hidden hide_and_company(const std::vector<double>& parts, const Disclosure& disclosure, const Together& together) {
+  std::vector<std::size_t> order(parts.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return parts[i]; });
+  Hidden hidden(parts.size(), 0);
+  double students = 0;
+  for (const std::size_t i : order) {
+    if (disclosure.tells(parts[i]) && (parts[i] <= 0 || disclosure.tells(students))) continue;
+    hidden[i] = 1;
+    students = together(students, parts[i]);
+  }
+  return hidden;
+}
+
+}  // namespace
+
+Hidden Disclosure::hide(const std::vector<double>& parts) const {
+  return hide_and_company(parts, *this, std::plus<>());
+}
+
+Hidden Disclosure::hide_overlapping(const std::vector<double>& parts) const {
+  return hide_and_company(parts, *this, [](double some, double more) { return std::max(some, more); });
+}
+
+std::string Disclosure::few() const {
+  return concat("fewer than ", least_);
+}
+
+}  // namespace desirepath::inline disclosure

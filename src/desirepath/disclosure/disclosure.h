@@ -1,0 +1,58 @@
+// The one step that decides what may be shown. Every summary hands it the counts of students behind all it would tell
+// and tells what comes back; nothing else compares a count with the bound (docs/privacy.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "desirepath/core/settings.h"
+
+namespace desirepath::inline disclosure {
+
+/// One flag a part: 1 where it may not be told by itself.
+using Hidden = std::vector<std::uint8_t>;
+
+class Disclosure {
+ public:
+  static constexpr std::int64_t usual = 10, fewest = 5;
+
+  Disclosure() = default;
+  /// Throws OptionError under 5.
+  explicit Disclosure(std::int64_t least);
+
+  /// As the setting min-cell.
+  void declare(SettingVisitor& visit);
+
+  std::int64_t least() const { return least_; }
+  /// Throws PrivacyError where all of it would rest on fewer students.
+  void require(std::int64_t students) const;
+
+  /// Whether a number of students is none or enough.
+  bool tells(double students) const {
+    return students <= 0 || students >= static_cast<double>(least_) - rounding_of_sums;
+  }
+  /// Of a group whose size is told as well: whoever is not in it must be none or enough too.
+  bool tells(double students, double of) const { return tells(students) && tells(of - students); }
+  /// Enough, and not none.
+  bool rests(double students) const { return students > 0 && tells(students); }
+
+  /// The parts of a whole that is told: the small ones, and the next larger ones until all that is hidden is enough
+  /// together, for else it follows from the rest. Parts of nobody are told.
+  Hidden hide(const std::vector<double>& parts) const;
+
+  /// The same for parts that students may share: what is hidden must hold a part that is enough by itself.
+  Hidden hide_overlapping(const std::vector<double>& parts) const;
+
+  /// A group of `of` as it may be told: where all but a few are in it, all are.
+  double all_but_few(double students, double of) const { return tells(of - students) ? students : of; }
+
+  /// "fewer than 10"
+  std::string few() const;
+
+ private:
+  static constexpr double rounding_of_sums = 1e-9;
+  std::int64_t least_ = usual;
+};
+
+}  // namespace desirepath::inline disclosure

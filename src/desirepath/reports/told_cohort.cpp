@@ -1,0 +1,228 @@
+#include "desirepath/reports/told_cohort.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/text.h"
+
+namespace desirepath::inline reports {
+
+SafeSeries merge_small_series(const CohortSummary& summary, const Disclosure& disclosure, std::size_t most_groups) {
+  // The students of two merged cells may overlap; the larger of the two is a safe lower bound for their union.
+  using Cells = std::vector<CellCount>;
+  const auto merge = [](CellCount& into, const CellCount& from) {
+    into.enrollments += from.enrollments;
+    into.students = std::max(into.students, from.students);
+  };
+  const auto is_small = [&](const CellCount& cell) { return !disclosure.tells(static_cast<double>(cell.students)); };
+
+  std::vector<std::string> times = summary.times;
+  std::vector<Cells> cells = summary.by_group;
+  Cells totals(times.size());
+  for (const Cells& row : cells) {
+    for (std::size_t t = 0; t < times.size(); ++t)
+      merge(totals[t], row[t]);
+  }
+  std::int64_t merged_times = 0;
+  for (std::size_t t = 0; t < times.size() && times.size() > 1;) {
+    if (!is_small(totals[t])) {
+      ++t;
+      continue;
+    }
+    // Towards the middle of the series.
+    const std::size_t into = t < times.size() / 2 ? t + 1 : t - 1;
+    const std::size_t low = std::min(t, into), high = std::max(t, into);
+    times[low] = split(times[low], '-').front() + "-" + split(times[high], '-').back();
+    merge(totals[low], totals[high]);
+    for (Cells& row : cells) {
+      merge(row[low], row[high]);
+      row.erase(row.begin() + static_cast<std::ptrdiff_t>(high));
+    }
+    totals.erase(totals.begin() + static_cast<std::ptrdiff_t>(high));
+    times.erase(times.begin() + static_cast<std::ptrdiff_t>(high));
+    ++merged_times;
+    t = 0;
+  }
+
+  SafeSeries safe;
+  safe.times = times;
+  Cells other(times.size());
+  std::int64_t merged_groups = 0;
+  std::vector<std::size_t> named;
+  for (std::size_t g = 0; g < cells.size(); ++g) {
+    const bool safe_group = std::ranges::none_of(cells[g], is_small);
+    if (safe_group && named.size() < most_groups) {
+      named.push_back(g);
+      continue;
+    }
+    for (std::size_t t = 0; t < times.size(); ++t)
+      merge(other[t], cells[g][t]);
+    ++merged_groups;
+  }
+  // "Other" itself must be safe, and one group alone in it would be that group.
+  while (!named.empty() && (std::ranges::any_of(other, is_small) || merged_groups == 1)) {
+    for (std::size_t t = 0; t < times.size(); ++t)
+      merge(other[t], cells[named.back()][t]);
+    named.pop_back();
+    ++merged_groups;
+  }
+  const auto add = [&](const std::string& name, const Cells& row) {
+    safe.groups.push_back(name);
+    safe.enrollments.emplace_back();
+    for (const CellCount& cell : row)
+      safe.enrollments.back().push_back(cell.enrollments);
+  };
+  safe.group_of.assign(cells.size(), static_cast<Id>(named.size()));
+  for (const std::size_t g : named) {
+    safe.group_of[g] = static_cast<Id>(safe.groups.size());
+    add(summary.groups[g], cells[g]);
+  }
+  if (merged_groups > 0) add("other", other);
+  const std::string grouping = summary.grouping.empty() ? "group" : summary.grouping;
+  if (merged_groups > 0) safe.note = concat(counted(merged_groups, grouping, grouping + "s"), " merged into 'other'");
+  if (merged_times > 0) {
+    safe.note += concat(safe.note.empty() ? "" : ", ", counted(merged_times, summary.time, summary.time + "s"),
+                        " merged with a neighbour");
+  }
+  return safe;
+}
+
+namespace {
+
+/// Present, unknown and left make up all students, and whoever has left does not come back: who left between two
+/// periods is as many as the difference of what is told of them.
+void tell_periods(const CohortSummary& summary, const Disclosure& disclosure, ToldCohort& told) {
+  std::int64_t left_before = 0;
+  for (const CohortSummary::Period& period : summary.periods) {
+    const std::int64_t leaving = std::abs(period.left - left_before);
+    const std::vector<double> parts = {static_cast<double>(period.present), static_cast<double>(period.unknown),
+                                       static_cast<double>(leaving)};
+    Hidden hidden = disclosure.hide(parts);
+    // What is told later bounds how many had left: those present make room for all of it.
+    if (std::ranges::find(hidden, 1) != hidden.end()) hidden[0] = 1;
+    ToldCohort::Period shown{period.label, {}, {}, {}, {}};
+    if (hidden[0] == 0) {
+      shown.present = period.present;
+      shown.mean_courses = period.mean_courses;
+    }
+    if (hidden[1] == 0) shown.unknown = period.unknown;
+    if (hidden[2] == 0) {
+      shown.left = period.left;
+      left_before = period.left;
+    }
+    told.periods_withheld |= std::ranges::any_of(hidden, [](std::uint8_t flag) { return flag != 0; });
+    told.periods.push_back(std::move(shown));
+  }
+}
+
+/// The courses of a told group add up to it, so that a small one, or one that all but a few took, takes company with
+/// it. False where the totals of the groups tell too much: of a course nobody else in its group can stand in for.
+bool tell_courses(const CohortSummary& summary, const Disclosure& disclosure, ToldCohort& told) {
+  std::vector<std::vector<std::size_t>> members(told.series.groups.size() + 1);
+  for (std::size_t i = 0; i < summary.popular.size(); ++i) {
+    const auto group = static_cast<std::size_t>(summary.group_of[static_cast<std::size_t>(summary.popular[i].course)]);
+    members[static_cast<std::size_t>(told.series.group_of[group])].push_back(i);
+  }
+  Hidden hidden(summary.popular.size(), 0);
+  const auto all = static_cast<double>(summary.students);
+  for (const std::vector<std::size_t>& group : members) {
+    std::vector<double> takers;
+    for (const std::size_t i : group)
+      takers.push_back(static_cast<double>(summary.popular[i].students));
+    Hidden here = disclosure.hide(takers);
+    const auto nearly_all = [&](std::size_t i) { return !disclosure.tells(all - takers[i]); };
+    std::size_t needy = 0;
+    double rest = 0;  // enrollments that the numbers told do not account for
+    for (std::size_t i = 0; i < group.size(); ++i)
+      needy += here[i] != 0 || nearly_all(i) ? 1 : 0;
+    if (needy == 1) {                                               // the one that all but a few took
+      for (std::size_t i = group.size(); i-- > 0 && needy == 1;) {  // the fewest takers last
+        if (here[i] != 0 || nearly_all(i) || takers[i] <= 0) continue;
+        here[i] = 1;
+        ++needy;
+      }
+      if (needy == 1) return false;
+    }
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      hidden[group[i]] = here[i];
+      rest += here[i] != 0 || nearly_all(i) ? static_cast<double>(summary.popular[group[i]].enrollments) : 0;
+    }
+    const double each = all * static_cast<double>(summary.periods.size());
+    if (needy > 0 && rest > static_cast<double>(needy - 1) * each) return false;
+  }
+  for (std::size_t i = 0; i < summary.popular.size(); ++i) {
+    const CohortSummary::CourseCount& entry = summary.popular[i];
+    if (entry.students == 0) continue;
+    if (hidden[i] != 0) {
+      ++told.courses_withheld;
+      continue;
+    }
+    const bool exact = disclosure.tells(static_cast<double>(entry.students), static_cast<double>(summary.students));
+    told.courses.push_back({entry.course, exact ? std::optional(entry.students) : std::nullopt});
+  }
+  return true;
+}
+
+void tell_stages(const std::vector<ToldCohort::Stage>& stages, const Disclosure& disclosure, ToldCohort& told) {
+  const auto apart = [&](std::int64_t a, std::int64_t b) {
+    return disclosure.tells(std::abs(static_cast<double>(a - b)));
+  };
+  for (std::size_t i = stages.size(); i-- > 0;) {
+    const ToldCohort::Stage& stage = stages[i];
+    const bool last = told.stages.empty();
+    if (last || (apart(stage.students, told.stages.back().students) && apart(stage.rows, told.stages.back().rows)))
+      told.stages.push_back(stage);
+    else
+      ++told.stages_merged;
+  }
+  std::ranges::reverse(told.stages);
+}
+
+}  // namespace
+
+ToldCohort tell(const CohortSummary& summary, const Disclosure& disclosure,
+                const std::vector<ToldCohort::Stage>& stages) {
+  constexpr std::size_t named_groups = 7;
+  disclosure.require(summary.students);
+  const std::int64_t without = summary.course_counts.empty() ? 0 : summary.course_counts.front();
+  if (without < summary.students) disclosure.require(summary.students - without);  // all enrollments are theirs
+  ToldCohort told;
+  told.students = summary.students;
+  told.enrollments = summary.enrollments;
+  told.min_cell = disclosure.least();
+  told.grouping = summary.grouping;
+  told.time = summary.time;
+  tell_periods(summary, disclosure, told);
+  for (const std::size_t named : {named_groups, std::size_t{0}}) {
+    told.series = merge_small_series(summary, disclosure, named);
+    if (tell_courses(summary, disclosure, told)) break;
+  }
+  const auto values = static_cast<std::int64_t>(summary.course_counts.size());
+  SafeHistogram histogram =
+      histogram_beside_sum(summary.course_counts, std::max<std::int64_t>(1, (values + 59) / 60), disclosure);
+  told.bins = std::move(histogram.bins);
+  told.bin_width = values;
+  for (const SafeBin& bin : told.bins)
+    told.bin_width = std::min(told.bin_width, bin.last - bin.first + 1);
+  told.mean_courses = summary.mean_courses;  // it follows from the totals
+  told.sd_courses = histogram.deviation;
+  tell_stages(stages, disclosure, told);
+  return told;
+}
+
+ToldCohort tell(const Cohort& cohort, const Disclosure& disclosure) {
+  std::vector<ToldCohort::Stage> stages;
+  const auto provenance = nlohmann::ordered_json::parse(cohort.provenance(), nullptr, false);
+  if (provenance.is_object()) {
+    for (const auto& stage : provenance.value("stages", nlohmann::ordered_json::array())) {
+      stages.push_back({stage.value("after", ""), stage.value("rows", std::int64_t{0}),
+                        stage.value("students", std::int64_t{0}), stage.value("courses", std::int64_t{0})});
+    }
+  }
+  return tell(summarise(cohort), disclosure, stages);
+}
+
+}  // namespace desirepath::inline reports

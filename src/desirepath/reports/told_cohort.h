@@ -1,0 +1,67 @@
+// What may be told of a cohort, all of it decided together: a table, a figure and a headline that are each harmless can
+// tell a small number between them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "desirepath/disclosure/safe_bins.h"
+#include "desirepath/transcripts/cohort_summary.h"
+
+namespace desirepath::inline reports {
+
+/// Groups by times with every cell empty or resting on enough students.
+struct SafeSeries {
+  std::vector<std::string> groups;
+  std::vector<std::string> times;
+  std::vector<std::vector<std::int64_t>> enrollments;  // groups by times
+  std::vector<Id> group_of;                            // told group of each group of the summary
+  std::string note;                                    // what was merged, or empty
+};
+/// Small groups go into "other"; times that stay small go to their neighbours. At most `most_groups` are named.
+SafeSeries merge_small_series(const CohortSummary& summary, const Disclosure& disclosure, std::size_t most_groups);
+
+struct ToldCohort {
+  std::int64_t students = 0, enrollments = 0, min_cell = 0;
+
+  struct Period {
+    std::string label;
+    std::optional<std::int64_t> present, unknown, left;
+    std::optional<double> mean_courses;
+  };
+  std::vector<Period> periods;
+  bool periods_withheld = false;  // some of their numbers
+
+  std::string grouping, time;
+  SafeSeries series;
+
+  std::vector<SafeBin> bins;   // students by number of courses
+  std::int64_t bin_width = 1;  // of those that are no wider than the rest
+  double mean_courses = 0;
+  std::optional<double> sd_courses;
+
+  struct CourseCount {
+    Id course = 0;
+    std::optional<std::int64_t> students;  // none: all but a few
+  };
+  std::vector<CourseCount> courses;  // that may be named, most takers first
+  Id courses_withheld = 0;           // that somebody took
+
+  /// What was left after each filter; steps that took few students or rows are told together with the next.
+  struct Stage {
+    std::string after;
+    std::int64_t rows = 0, students = 0, courses = 0;
+  };
+  std::vector<Stage> stages;
+  std::size_t stages_merged = 0;
+};
+
+/// Throws PrivacyError for a cohort of few students. stages: all there were, in order.
+ToldCohort tell(const CohortSummary& summary, const Disclosure& disclosure,
+                const std::vector<ToldCohort::Stage>& stages = {});
+/// With the stages that the cohort's record of how it was made has.
+ToldCohort tell(const Cohort& cohort, const Disclosure& disclosure);
+
+}  // namespace desirepath::inline reports

@@ -1,0 +1,557 @@
+// The whole output of each verb, as its JSON has it, turned against it: for every small number behind it both nobody
+// and enough must remain possible from all that is told.
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "disclosure/puzzle.h"
+#include "support/example_cohorts.h"
+#include "support/fits.h"
+
+#include "desirepath/core/error.h"
+#include "desirepath/models/model_file.h"
+#include "desirepath/queries/query.h"
+#include "desirepath/queries/student_groups.h"
+#include "desirepath/reports/cohort_description.h"
+
+namespace desirepath {
+namespace {
+
+using test::Puzzle;
+using Json = nlohmann::ordered_json;
+constexpr double few = 10;
+
+int rounds() {
+  const char* asked = std::getenv("DESIREPATH_AUDITS");
+  return asked != nullptr ? std::atoi(asked) : 60;
+}
+
+bool is_small(double count) {
+  return count > 0 && count < few;
+}
+
+void expect_hidden(Puzzle& puzzle, const Puzzle::Terms& terms, const std::string& what) {
+  EXPECT_LE(puzzle.least(terms), 0) << what;
+  EXPECT_GE(puzzle.largest(terms, 1000), few) << what;
+}
+
+/// Courses of very different popularity in three subjects, students of groups of very different sizes.
+Cohort uneven_cohort(int round, Id periods) {
+  RandomStream stream = RandomStream(42).child(static_cast<std::uint64_t>(round));
+  const auto students = static_cast<std::int64_t>(15 + stream.below(round % 3 == 0 ? 40 : 250));
+  const Id courses = 4 + static_cast<Id>(stream.below(6));
+  CohortParts parts = test::random_cohort({.students = students,
+                                           .courses = courses,
+                                           .periods = periods,
+                                           .taken = 0,
+                                           .unknown = stream.below(2) == 0 ? 0.0 : 0.05,
+                                           .left = stream.below(2) == 0 ? 0.0 : 0.05},
+                                          stream.child("presence"))
+                          .parts();
+  std::vector<Course> list = parts.schema.courses();
+  std::vector<double> share;
+  for (std::size_t c = 0; c < list.size(); ++c) {
+    list[c].subject = std::string(1, static_cast<char>('A' + static_cast<int>(stream.below(3))));
+    const double kind = stream.uniform();
+    share.push_back(kind < 0.3 ? 0.02 : kind < 0.4 ? 0.98 : stream.uniform());
+  }
+  parts.schema = Schema(list, parts.schema.periods());
+  BinaryMatrixBuilder bits(parts.schema.bit_count());
+  Attribute home{"home", {"far", "near", "rare", "rarer"}, {}};
+  for (std::int64_t s = 0; s < students; ++s) {
+    const double lean = 0.5 + stream.uniform();
+    for (Id t = 0; t < periods; ++t) {
+      const bool present = parts.presence[static_cast<std::size_t>(s * periods + t)] == Presence::present;
+      for (Id c = 0; c < courses; ++c) {
+        const bool takes = stream.uniform() < std::min(0.99, share[static_cast<std::size_t>(c)] * lean);
+        if (present && takes) bits.add(parts.schema.bit(t, c));
+      }
+      bits.finish_row();
+    }
+    const double where = stream.uniform();
+    home.codes.push_back(where < 0.6 ? 0 : where < 0.9 ? 1 : where < 0.96 ? 2 : 3);
+  }
+  parts.enrollments = std::move(bits).build();
+  parts.attributes = {home};
+  return Cohort(std::move(parts));
+}
+
+StoredModel fitted(const Cohort& cohort, const char* model, int states) {
+  FitOptions options(model);
+  options.set("states", states).set("iterations", 5).set("restarts", 1);
+  FitResult fit = test::fit(cohort, options, 1);
+  std::string record = test::record_of(cohort, options, fit);
+  return {std::move(fit.model), std::move(record)};
+}
+
+/// What a query says of a model and a cohort, as JSON; nothing where it is refused for privacy.
+Json ask(const std::string& name, const StoredModel& stored, const Cohort& cohort, const SettingValues& settings) {
+  const Compute compute(1);
+  for (const Query& query : query_catalog()) {
+    if (query.name != name) continue;
+    try {
+      return query.ask({stored, &cohort, nullptr, settings, false, false, 1, compute})->to_json();
+    } catch (const PrivacyError&) {
+      return {};
+    }
+  }
+  throw Error("no query " + name);
+}
+
+/// Students of each course; of each group of them.
+std::vector<double> takers_of(const Cohort& cohort, const std::vector<std::int64_t>& students) {
+  std::vector<double> takers(static_cast<std::size_t>(cohort.schema().course_count()), 0);
+  for (const std::int64_t s : students) {
+    std::set<Id> own;
+    for (const Id bit : cohort.bits(s))
+      own.insert(cohort.schema().course_of(bit));
+    for (const Id c : own)
+      ++takers[static_cast<std::size_t>(c)];
+  }
+  return takers;
+}
+std::vector<std::int64_t> all_of(const Cohort& cohort) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(cohort.student_count()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+TEST(Audit, Describe) {
+  int hidden = 0, withheld = 0;
+  for (int round = 0; round < rounds(); ++round) {
+    const Cohort cohort = uneven_cohort(round, 3);
+    const Schema& schema = cohort.schema();
+    const CohortSummary summary = summarise(cohort);
+    const std::string where = "cohort " + std::to_string(round);
+    if (const auto none = summary.course_counts.front(); cohort.student_count() - none < 10) {
+      EXPECT_THROW(CohortDescription(cohort, Disclosure()), PrivacyError);
+      continue;
+    }
+    const Json told = CohortDescription(cohort, Disclosure()).to_json();
+    const auto n = static_cast<double>(cohort.student_count());
+    {
+      // Courses: takers and enrollments, with the groups' totals.
+      Puzzle puzzle;
+      std::vector<int> takers, taken;
+      std::map<std::string, std::size_t> number;
+      for (Id c = 0; c < schema.course_count(); ++c) {
+        takers.push_back(puzzle.unknown());
+        taken.push_back(puzzle.unknown());
+        number[schema.course(c).name] = static_cast<std::size_t>(c);
+        puzzle.know({{taken.back(), 1}, {takers.back(), -1}}, 0, 1e6);
+        puzzle.know({{taken.back(), -1}, {takers.back(), 3}}, 0, 1e6);
+        puzzle.know({{takers.back(), 1}}, 0, n);
+      }
+      for (const auto& row : told["popular_courses"]) {
+        if (!row["students"].is_null())
+          puzzle.know({{takers[number.at(row["course"])], 1}}, row["students"].get<double>());
+      }
+      std::map<std::string, double> groups;
+      for (const auto& row : told["enrollments_by_time"]) {
+        for (const auto& [name, value] : row.items()) {
+          if (value.is_number()) groups[name] += value.get<double>();
+        }
+      }
+      Puzzle::Terms other;
+      for (const std::string& subject : std::set<std::string>(summary.groups.begin(), summary.groups.end())) {
+        Puzzle::Terms terms;
+        for (Id c = 0; c < schema.course_count(); ++c) {
+          if (schema.course(c).subject == subject) terms.emplace_back(taken[static_cast<std::size_t>(c)], 1);
+        }
+        if (groups.contains(subject))
+          puzzle.know(terms, groups[subject]);
+        else
+          other.insert(other.end(), terms.begin(), terms.end());
+      }
+      if (groups.contains("other")) puzzle.know(other, groups["other"]);
+      for (const CohortSummary::CourseCount& entry : summary.popular) {
+        const Puzzle::Terms terms = {{takers[static_cast<std::size_t>(entry.course)], 1}};
+        if (is_small(static_cast<double>(entry.students))) {
+          expect_hidden(puzzle, terms, where + " course " + schema.course(entry.course).name + told.dump());
+          ++hidden;
+        }
+        const bool is_listed = std::ranges::any_of(told["popular_courses"], [&](const Json& row) {
+          return row["course"] == schema.course(entry.course).name;
+        });
+        if (is_listed &&
+            is_small(n - static_cast<double>(entry.students))) {  // that they are few is told, not how many
+          EXPECT_GE(puzzle.largest(terms, n), n) << where;
+          EXPECT_LT(puzzle.least(terms), n - 1) << where;
+        }
+      }
+    }
+    {
+      // Courses per student: bins, sum, deviation.
+      Puzzle puzzle;
+      std::vector<int> students;
+      const int most = 3 * schema.course_count();
+      Puzzle::Terms all, sum, squares;
+      for (int v = 0; v <= most; ++v) {
+        students.push_back(puzzle.unknown());
+        all.emplace_back(students.back(), 1);
+        sum.emplace_back(students.back(), v);
+        squares.emplace_back(students.back(), v * v);
+      }
+      puzzle.know(all, n);
+      puzzle.know(sum, told["enrollments"].get<double>());
+      const Json& spread = told["courses_per_student"];
+      const double mean = spread["mean"], sd = spread["sd"].is_null() ? 0 : spread["sd"].get<double>();
+      const auto second = [&](double deviation) {
+        return n * (std::max(0.0, deviation) * std::max(0.0, deviation) + mean * mean);
+      };
+      // To a tenth, or to a half, or to a whole: as its digits show.
+      const double digit = std::abs(std::remainder(sd, 1)) < 1e-9     ? 1
+                           : std::abs(std::remainder(sd, 0.5)) < 1e-9 ? 0.5
+                                                                      : 0.1;
+      if (sd > 0) puzzle.know(squares, second(sd - digit / 2) - 1e-6, second(sd + digit / 2) + 1e-6);
+      withheld += told["students_by_courses"].empty() ? 1 : 0;
+      for (const auto& row : told["students_by_courses"]) {
+        const std::string label = row["courses"];
+        const int first = std::stoi(label);
+        const std::size_t dash = label.find('-');
+        const int last = label.back() == '+'         ? most
+                         : dash == std::string::npos ? first
+                                                     : std::stoi(label.substr(dash + 1));
+        Puzzle::Terms bin;
+        for (int v = first; v <= std::min(last, most); ++v)
+          bin.emplace_back(students[static_cast<std::size_t>(v)], 1);
+        puzzle.know(bin, row["students"].get<double>());
+      }
+      for (std::size_t v = 0; v < summary.course_counts.size(); ++v) {
+        if (told["students_by_courses"].empty() || !is_small(static_cast<double>(summary.course_counts[v]))) continue;
+        expect_hidden(puzzle, {{students[v], 1}}, where + " courses per student " + std::to_string(v) + told.dump());
+        ++hidden;
+      }
+    }
+    {
+      // Periods: who is there, who is not, who has left.
+      Puzzle puzzle;
+      std::vector<int> present, unknown, leaving;
+      Puzzle::Terms left;
+      const char* names[] = {"present", "unknown", "left"};
+      for (std::size_t t = 0; t < 3; ++t) {
+        present.push_back(puzzle.unknown());
+        unknown.push_back(puzzle.unknown());
+        leaving.push_back(puzzle.unknown());
+        left.emplace_back(leaving.back(), 1);
+        Puzzle::Terms terms = left;
+        terms.emplace_back(present.back(), 1);
+        terms.emplace_back(unknown.back(), 1);
+        puzzle.know(terms, n);
+        const Json& row = told["periods"][t];
+        if (row[names[0]].is_number()) puzzle.know({{present.back(), 1}}, row[names[0]].get<double>());
+        if (row[names[1]].is_number()) puzzle.know({{unknown.back(), 1}}, row[names[1]].get<double>());
+        if (row[names[2]].is_number()) puzzle.know(left, row[names[2]].get<double>());
+        EXPECT_EQ(row[names[0]].is_null(), row["courses per student"].is_null());
+      }
+      std::int64_t before = 0;
+      for (std::size_t t = 0; t < 3; ++t) {
+        const CohortSummary::Period& period = summary.periods[t];
+        const std::string place = where + " period " + period.label;
+        if (is_small(static_cast<double>(period.present))) expect_hidden(puzzle, {{present[t], 1}}, place);
+        if (is_small(static_cast<double>(period.unknown))) expect_hidden(puzzle, {{unknown[t], 1}}, place);
+        if (is_small(static_cast<double>(period.left - before))) expect_hidden(puzzle, {{leaving[t], 1}}, place);
+        before = period.left;
+      }
+    }
+  }
+  EXPECT_GT(hidden, rounds());
+  EXPECT_LT(withheld, rounds() / 2);
+}
+
+/// Unknown students in every (path of raw states, group).
+struct PathPuzzle {
+  Puzzle puzzle;
+  Id steps, states;
+  std::size_t groups;
+  std::vector<int> cells;
+
+  PathPuzzle(Id its_steps, Id its_states, std::size_t its_groups)
+      : steps(its_steps), states(its_states), groups(its_groups) {
+    std::size_t count = groups;
+    for (Id t = 0; t < steps; ++t)
+      count *= static_cast<std::size_t>(states);
+    for (std::size_t i = 0; i < count; ++i)
+      cells.push_back(puzzle.unknown());
+  }
+  template <class Fits>
+  Puzzle::Terms sum(const Fits& fits) const {
+    Puzzle::Terms terms;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      std::size_t rest = i / groups;
+      std::vector<Id> path;
+      for (Id t = 0; t < steps; ++t) {
+        path.push_back(static_cast<Id>(rest % static_cast<std::size_t>(states)));
+        rest /= static_cast<std::size_t>(states);
+      }
+      if (fits(path, i % groups)) terms.emplace_back(cells[i], 1);
+    }
+    return terms;
+  }
+};
+
+TEST(Audit, PathwaysAndStatesByGroup) {
+  int hidden = 0, refused = 0, told_flows = 0, told_cells = 0, exact = 0;
+  for (int round = 0; round < rounds(); ++round) {
+    const Id steps = round % 2 == 0 ? 2 : 3;
+    const int states = 3 + round % 2;
+    const Cohort cohort = uneven_cohort(round, steps);
+    const StoredModel stored = fitted(cohort, "cmm+bernoulli", states);
+    const std::string where = "cohort " + std::to_string(round);
+    const Compute compute(1);
+    const auto paths = stored.model->hidden_states()->paths(EvidenceBatch::of(cohort), compute);
+    const Id all_states = stored.model->hidden_states()->state_count();
+    const Attribute& home = cohort.attribute("home");
+    const auto group_of = [&](std::size_t s) { return static_cast<std::size_t>(home.codes[s]); };
+    const Json flows = ask("pathways", stored, cohort, {});
+    const Json by = ask("pathways", stored, cohort, {{"by", std::string("home")}});
+    const Json cells = ask("states", stored, cohort, {{"by", std::string("home")}});
+    ASSERT_FALSE(flows.is_null());
+    refused += by.is_null() ? 1 : 0;
+
+    std::vector<std::vector<Id>> node_states;
+    std::vector<Id> node_step;
+    const auto read_nodes = [&](const Json& nodes) {
+      node_states.clear();
+      node_step.clear();
+      for (const auto& node : nodes) {
+        node_states.push_back(node["states"].get<std::vector<Id>>());
+        node_step.push_back(cohort.schema().require_period(node["period"].get<std::string>()));
+      }
+    };
+    read_nodes(flows["nodes"]);
+    const auto in_node = [&](const std::vector<Id>& path, std::size_t n) {
+      return std::ranges::find(node_states[n], path[static_cast<std::size_t>(node_step[n])]) != node_states[n].end();
+    };
+    const auto count = [&](const auto& fits) {
+      double sum = 0;
+      for (std::size_t s = 0; s < paths.size(); ++s)
+        sum += fits(paths[s], group_of(s)) ? 1 : 0;
+      return sum;
+    };
+    // Flows and paths, without groups.
+    {
+      PathPuzzle unknown(steps, all_states, 1);
+      Puzzle& puzzle = unknown.puzzle;
+      puzzle.know(unknown.sum([](const auto&, std::size_t) { return true; }), static_cast<double>(paths.size()));
+      exact += flows["node_sizes"] == "exact" ? 1 : 0;
+      for (std::size_t n = 0; n < node_states.size(); ++n) {
+        const double size = flows["nodes"][n]["students"];
+        puzzle.know(unknown.sum([&](const auto& path, std::size_t) { return in_node(path, n); }), size,
+                    flows["node_sizes"] == "exact" ? size : 1e6);
+      }
+      for (const auto& link : flows["links"]) {
+        const std::size_t from = link["source"], to = link["target"];
+        puzzle.know(
+            unknown.sum([&](const auto& path, std::size_t) { return in_node(path, from) && in_node(path, to); }),
+            link["students"].get<double>());
+        ++told_flows;
+      }
+      for (const auto& path : flows["paths"]) {
+        const auto through = path["nodes"].get<std::vector<std::size_t>>();
+        puzzle.know(unknown.sum([&](const auto& own, std::size_t) {
+          return std::ranges::all_of(through, [&](std::size_t n) { return in_node(own, n); });
+        }),
+                    path["students"].get<double>());
+      }
+      for (Id step = 0; step < steps; ++step) {
+        for (Id k = 0; k < all_states; ++k) {
+          const auto fits = [&](const std::vector<Id>& path, std::size_t) {
+            return path[static_cast<std::size_t>(step)] == k;
+          };
+          if (!is_small(count(fits))) continue;
+          expect_hidden(puzzle, unknown.sum(fits), where + " state");
+          ++hidden;
+        }
+      }
+      for (std::size_t from = 0; from < node_states.size(); ++from) {
+        for (std::size_t to = 0; to < node_states.size(); ++to) {
+          if (node_step[to] != node_step[from] + 1) continue;
+          const auto fits = [&](const std::vector<Id>& path, std::size_t) {
+            return in_node(path, from) && in_node(path, to);
+          };
+          if (!is_small(count(fits))) continue;
+          expect_hidden(puzzle, unknown.sum(fits), where + " flow " + flows.dump());
+          ++hidden;
+        }
+      }
+    }
+    // Groups: of both answers that tell of them.
+    if (cells.is_null() || by.is_null()) continue;
+    read_nodes(by["nodes"]);
+    for (Id step = 0; step < steps; ++step) {
+      PathPuzzle groups(1, all_states, home.values.size());
+      const auto named = [&](const std::string& name) {
+        // "other" stands for all groups that have no name of their own.
+        std::set<std::string> names;
+        for (const auto& row : cells["rows"])
+          names.insert(row["group"].get<std::string>());
+        std::set<std::size_t> numbers;
+        for (std::size_t g = 0; g < home.values.size(); ++g) {
+          if (home.values[g] == name || (name == "other" && !names.contains(home.values[g]))) numbers.insert(g);
+        }
+        return numbers;
+      };
+      const auto at_step = [&](std::size_t n, const std::vector<Id>& path) {
+        return std::ranges::find(node_states[n], path.front()) != node_states[n].end();
+      };
+      const auto real = [&](const auto& fits) {
+        double sum = 0;
+        for (std::size_t s = 0; s < paths.size(); ++s)
+          sum += fits(std::vector<Id>{paths[s][static_cast<std::size_t>(step)]}, group_of(s)) ? 1 : 0;
+        return sum;
+      };
+      std::set<std::string> names;
+      for (const auto& row : cells["rows"])
+        names.insert(row["group"].get<std::string>());
+      for (std::size_t n = 0; n < node_states.size(); ++n) {
+        if (node_step[n] != step) continue;
+        groups.puzzle.know(groups.sum([&](const auto& path, std::size_t) { return at_step(n, path); }),
+                           by["nodes"][n]["students"].get<double>());
+        for (const auto& row : cells["rows"]) {
+          if (row["state"] != (node_states[n].size() == 1 ? std::to_string(node_states[n].front()) : "other") ||
+              cohort.schema().require_period(row["period"].get<std::string>()) != step)
+            continue;
+          const auto members = named(row["group"]);
+          if (row["students"].is_null()) continue;
+          groups.puzzle.know(
+              groups.sum([&](const auto& path, std::size_t g) { return at_step(n, path) && members.contains(g); }),
+              row["students"].get<double>());
+          ++told_cells;
+        }
+      }
+      for (const std::string& name : names) {  // their sizes follow from the shares
+        const auto members = named(name);
+        const auto fits = [&](const std::vector<Id>&, std::size_t g) { return members.contains(g); };
+        groups.puzzle.know(groups.sum(fits), real(fits));
+      }
+      for (std::size_t g = 0; g < home.values.size(); ++g) {
+        const auto own = [&](const std::vector<Id>&, std::size_t other) { return other == g; };
+        if (is_small(real(own))) expect_hidden(groups.puzzle, groups.sum(own), where + " group " + home.values[g]);
+        for (std::size_t n = 0; n < node_states.size(); ++n) {
+          if (node_step[n] != step) continue;
+          const auto fits = [&](const std::vector<Id>& path, std::size_t other) {
+            return other == g && at_step(n, path);
+          };
+          if (!is_small(real(fits))) continue;
+          expect_hidden(groups.puzzle, groups.sum(fits), where + " state by group " + cells.dump());
+          ++hidden;
+        }
+      }
+    }
+  }
+  EXPECT_GT(hidden, rounds());
+  EXPECT_GT(told_flows, rounds());
+  EXPECT_GT(told_cells, rounds());
+  EXPECT_LT(refused, rounds());
+  EXPECT_GT(exact, rounds() / 20);
+  EXPECT_LT(exact, rounds());
+}
+
+TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
+  int hidden = 0;
+  for (int round = 0; round < rounds() / 3; ++round) {
+    const Cohort cohort = uneven_cohort(round, 3);
+    const Schema& schema = cohort.schema();
+    const StoredModel stored = fitted(cohort, "nb", 2);
+    const std::string where = "cohort " + std::to_string(round);
+    const Attribute& home = cohort.attribute("home");
+    // Delays: students of each (course, group) there in two periods.
+    const Json delays = ask("delays", stored, cohort, {{"by", std::string("home")}});
+    if (!delays.is_null()) {
+      std::vector<std::int64_t> seen;
+      for (const std::int64_t s : all_of(cohort)) {
+        int there = 0;
+        for (Id t = 0; t < 3; ++t)
+          there += cohort.is_present(s, t) ? 1 : 0;
+        if (there >= 2) seen.push_back(s);
+      }
+      const StudentGroups groups = told_groups(groups_of(cohort, "home"), Disclosure());
+      const std::set<std::string> names(groups.names.begin(), groups.names.end());
+      const std::vector<double> takers = takers_of(cohort, seen);
+      for (Id c = 0; c < schema.course_count(); ++c) {
+        Puzzle puzzle;
+        std::vector<int> unknown;
+        Puzzle::Terms all;
+        std::vector<double> real(home.values.size(), 0);
+        for (std::size_t g = 0; g < home.values.size(); ++g) {
+          unknown.push_back(puzzle.unknown());
+          all.emplace_back(unknown.back(), 1);
+          std::vector<std::int64_t> members;
+          for (const std::int64_t s : seen) {
+            if (static_cast<std::size_t>(home.codes[static_cast<std::size_t>(s)]) == g) members.push_back(s);
+          }
+          real[g] = takers_of(cohort, members)[static_cast<std::size_t>(c)];
+        }
+        bool told = false;
+        for (const auto& row : delays["delays"]) {
+          if (row["course"] != schema.course(c).name) continue;
+          told = true;
+          if (row["students"].is_null()) continue;
+          const std::string group = row["group"];
+          Puzzle::Terms terms;
+          for (std::size_t g = 0; g < home.values.size(); ++g) {
+            if (home.values[g] == group || (group == "other" && !names.contains(home.values[g])))
+              terms.emplace_back(unknown[g], 1);
+          }
+          puzzle.know(terms, row["students"].get<double>());
+          puzzle.know(all, row["students"].get<double>() + row["others"].get<double>());
+        }
+        if (!told) continue;
+        for (std::size_t g = 0; g < home.values.size(); ++g) {
+          if (!is_small(real[g])) continue;
+          expect_hidden(puzzle, {{unknown[g], 1}}, where + " delays " + delays["delays"].dump());
+          ++hidden;
+        }
+        EXPECT_GE(takers[static_cast<std::size_t>(c)], few) << where;
+      }
+    }
+    // Prerequisites: of the takers, those who had the other before, and those who had not.
+    const Json pairs = ask("prerequisites", stored, cohort, {{"students", std::int64_t{20}}});
+    for (const auto& row : pairs["pairs"]) {
+      if (row["students"].is_null()) continue;
+      const double had = row["students"], all = had / row["coverage"].get<double>();
+      EXPECT_FALSE(is_small(had)) << where;
+      EXPECT_FALSE(is_small(std::round(all - had))) << where;
+    }
+    for (const auto& node : pairs["nodes"]) {
+      const Id course = schema.require_course(node["course"].get<std::string>());
+      EXPECT_GE(takers_of(cohort, all_of(cohort))[static_cast<std::size_t>(course)], few);
+    }
+    // Totals.
+    const Json totals = ask("infer", stored, cohort,
+                            {{"total", true},
+                             {"known-periods", std::vector<std::string>{"1"}},
+                             {"period", std::vector<std::string>{"2", "3"}}});
+    for (const auto& row : totals["courses"]) {
+      EXPECT_FALSE(is_small(row["expected"].get<double>() - 1e-6)) << where;
+      EXPECT_FALSE(is_small(static_cast<double>(cohort.student_count()) - row["expected"].get<double>())) << where;
+    }
+    // Portraits: enrollments of each subject, of who is most and least typical.
+    const Json score = ask("score", stored, cohort, {{"contrast", 0.4}});
+    for (const char* name : {"most_typical", "least_typical"}) {
+      if (!score.contains(name)) continue;
+      const double n = score[name]["students"];
+      EXPECT_GE(n, few);
+      for (const auto& row : score[name]["most_taken"]) {
+        const double took = std::round(row["share"].get<double>() * n);
+        EXPECT_FALSE(is_small(took)) << where;
+        EXPECT_FALSE(is_small(n - took)) << where;
+        ++hidden;
+      }
+      // Without its name a subject may be anything: those told by name have enough enrollments.
+      const Json subjects = score[name].value("courses_by_subject", Json::object());
+      for (const auto& [subject, mean] : subjects.items())
+        EXPECT_FALSE(is_small(std::round(mean.get<double>() * n))) << where << subject;
+    }
+  }
+  EXPECT_GT(hidden, rounds() / 3);
+}
+
+}  // namespace
+}  // namespace desirepath

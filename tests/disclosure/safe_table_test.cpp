@@ -1,0 +1,195 @@
+// What is hidden cannot be worked out: by hand, by a fast test over many tables, and by integer programming.
+#include "desirepath/disclosure/safe_table.h"
+
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "disclosure/puzzle.h"
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/random_stream.h"
+#include "desirepath/disclosure/safe_bins.h"
+#include "desirepath/disclosure/safe_network.h"
+
+namespace desirepath {
+namespace {
+
+TEST(Disclosure, SmallPartsTakeCompany) {
+  const Disclosure disclosure;
+  EXPECT_EQ(disclosure.hide({50, 3, 40, 20}), (Hidden{0, 1, 0, 1}));
+  EXPECT_EQ(disclosure.hide({50, 6, 7, 20}), (Hidden{0, 1, 1, 0}));
+  EXPECT_EQ(disclosure.hide({50, 0, 20}), (Hidden{0, 0, 0}));
+  EXPECT_EQ(disclosure.hide({3, 4}), (Hidden{1, 1}));
+  // The same students may stand behind both small ones.
+  EXPECT_EQ(disclosure.hide_overlapping({50, 6, 7, 20}), (Hidden{0, 1, 1, 1}));
+  EXPECT_TRUE(disclosure.tells(0));
+  EXPECT_FALSE(disclosure.tells(9.5));
+  EXPECT_FALSE(disclosure.tells(95, 100));
+  EXPECT_TRUE(disclosure.tells(100, 100));
+  EXPECT_FALSE(disclosure.rests(0));
+  EXPECT_EQ(disclosure.all_but_few(95, 100), 100);
+  EXPECT_EQ(disclosure.all_but_few(90, 100), 90);
+}
+
+TEST(Disclosure, FewStudentsAreRefusedWithoutSayingHowMany) {
+  EXPECT_THROW(Disclosure(4), OptionError);
+  try {
+    Disclosure().require(7);
+    FAIL();
+  } catch (const PrivacyError& error) {
+    EXPECT_EQ(std::string(error.what()).find('7'), std::string::npos) << error.what();
+  }
+  Disclosure(5).require(7);
+}
+
+CountTable random_table(RandomStream& stream) {
+  CountTable counts(1 + stream.below(6), std::vector<double>(1 + stream.below(6)));
+  for (auto& row : counts) {
+    for (double& count : row)
+      count = static_cast<double>(stream.below(stream.below(3) == 0 ? 12 : 80));
+  }
+  return counts;
+}
+
+/// In the graph of hidden cells between rows and columns, a cell on no circle follows from the totals (a bridge).
+bool has_bridge(const HiddenTable& hidden) {
+  const std::size_t rows = hidden.size(), columns = hidden.front().size();
+  std::vector<std::vector<std::size_t>> next(rows + columns);
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      if (hidden[r][c] == 0) continue;
+      next[r].push_back(rows + c);
+      next[rows + c].push_back(r);
+    }
+  }
+  std::vector<int> entered(next.size(), -1), low(next.size(), 0);
+  int time = 0;
+  bool found = false;
+  const auto visit = [&](const auto& self, std::size_t node, std::size_t from) -> void {
+    entered[node] = low[node] = time++;
+    for (const std::size_t other : next[node]) {
+      if (other == from) continue;
+      if (entered[other] >= 0) {
+        low[node] = std::min(low[node], entered[other]);
+        continue;
+      }
+      self(self, other, node);
+      low[node] = std::min(low[node], low[other]);
+      found = found || low[other] > entered[node];
+    }
+  };
+  for (std::size_t node = 0; node < next.size(); ++node) {
+    if (entered[node] < 0) visit(visit, node, next.size());
+  }
+  return found;
+}
+
+TEST(SafeTable, NoHiddenCellIsABridge) {
+  RandomStream stream(5);
+  int hidden_tables = 0, refused = 0;
+  for (int round = 0; round < 10000; ++round) {
+    const CountTable counts = random_table(stream);
+    const auto hidden = hide_in_table(counts, Disclosure());
+    if (!hidden) {
+      ++refused;
+      continue;
+    }
+    bool any = false;
+    for (std::size_t r = 0; r < counts.size(); ++r) {
+      for (std::size_t c = 0; c < counts[r].size(); ++c) {
+        any = any || (*hidden)[r][c] != 0;
+        EXPECT_TRUE(counts[r][c] == 0 || counts[r][c] >= 10 || (*hidden)[r][c] != 0);
+      }
+    }
+    hidden_tables += any ? 1 : 0;
+    EXPECT_FALSE(has_bridge(*hidden));
+  }
+  EXPECT_GT(hidden_tables, 5000);
+  EXPECT_LT(refused, 4000);
+}
+
+TEST(SafeTable, NobodyAndEnoughRemainPossible) {
+  RandomStream stream(6);
+  int checked = 0, refused_rightly = 0;
+  for (int round = 0; round < 300; ++round) {
+    const CountTable counts = random_table(stream);
+    const auto hidden = hide_in_table(counts, Disclosure());
+    const std::size_t rows = counts.size(), columns = counts.front().size();
+    test::Puzzle puzzle;
+    std::vector<std::vector<int>> cell(rows, std::vector<int>(columns));
+    for (auto& row : cell) {
+      for (int& number : row)
+        number = puzzle.unknown();
+    }
+    for (std::size_t r = 0; r < rows; ++r) {
+      test::Puzzle::Terms terms;
+      for (const int number : cell[r])
+        terms.emplace_back(number, 1);
+      puzzle.know(terms, std::accumulate(counts[r].begin(), counts[r].end(), 0.0));
+    }
+    for (std::size_t c = 0; c < columns; ++c) {
+      test::Puzzle::Terms terms;
+      double sum = 0;
+      for (std::size_t r = 0; r < rows; ++r) {
+        terms.emplace_back(cell[r][c], 1);
+        sum += counts[r][c];
+      }
+      puzzle.know(terms, sum);
+    }
+    if (hidden) {
+      for (std::size_t r = 0; r < rows; ++r) {
+        for (std::size_t c = 0; c < columns; ++c) {
+          if ((*hidden)[r][c] == 0) puzzle.know({{cell[r][c], 1}}, counts[r][c]);
+        }
+      }
+    }
+    std::vector<StudentFlow> flows;
+    Hidden flat;
+    for (std::size_t r = 0; r < rows; ++r) {
+      for (std::size_t c = 0; c < columns; ++c) {
+        flows.push_back({r, rows + c, counts[r][c]});
+        flat.push_back(hidden ? (*hidden)[r][c] : 0);
+      }
+    }
+    bool safe = true;
+    for (std::size_t r = 0; r < rows; ++r) {
+      for (std::size_t c = 0; c < columns; ++c) {
+        if (counts[r][c] <= 0 || counts[r][c] >= 10) continue;
+        const test::Puzzle::Terms terms = {{cell[r][c], 1}};
+        const bool possible = puzzle.least(terms) == 0 && puzzle.largest(terms, 1000) >= 10;
+        safe = safe && possible;
+        if (!hidden) continue;
+        EXPECT_TRUE(possible) << "round " << round << " cell " << r << "," << c;
+        ++checked;
+        // The room is what integer programming says.
+        EXPECT_EQ(room_above(rows + columns, flows, flat, r * columns + c, 1000),
+                  puzzle.largest(terms, 10000) - counts[r][c]);
+        EXPECT_EQ(room_below(rows + columns, flows, flat, r * columns + c, 1000), counts[r][c] - puzzle.least(terms));
+      }
+    }
+    // Refused where even the totals alone tell too much.
+    if (!hidden) {
+      EXPECT_FALSE(safe) << round;
+      ++refused_rightly;
+    }
+  }
+  EXPECT_GT(checked, 500);
+  EXPECT_GT(refused_rightly, 5);
+}
+
+TEST(SafeBins, TheSumDoesNotTellTheTail) {
+  // Twelve in the tail: with all other values told, their sum would say that at most nine stand at 20.
+  std::vector<std::int64_t> counts(41, 0);
+  for (std::size_t v = 0; v < 20; ++v)
+    counts[v] = 50;
+  counts[20] = 9;
+  counts[31] = 3;
+  const Disclosure disclosure;
+  EXPECT_EQ(merge_small_bins(counts, 1, disclosure)[19].last, 19);
+  for (const SafeBin& bin : histogram_beside_sum(counts, 1, disclosure).bins)
+    EXPECT_GE(bin.last - bin.first, 1);
+}
+
+}  // namespace
+}  // namespace desirepath
