@@ -11,6 +11,7 @@
 
 #include "desirepath/core/printable.h"
 #include "desirepath/core/setting_name.h"
+#include "desirepath/core/spreadsheet_csv.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::app {
@@ -60,10 +61,16 @@ void Console::show(const std::string& verb, const Answer& answer) const {
   for (const std::string& note : answer.notes())
     say(note);
   if (json) return print_json(verb, answer.to_json());
-  if (csv && ::isatty(STDOUT_FILENO) == 0) return answer.print_csv(std::cout);
+  const auto print_csv = [&](std::ostream& out) {
+    if (!csv_safe) return answer.print_csv(out);
+    SpreadsheetCsv filter(out);
+    std::ostream filtered(&filter);
+    answer.print_csv(filtered);
+  };
+  if (csv && ::isatty(STDOUT_FILENO) == 0) return print_csv(std::cout);
   if (csv) {
     std::ostringstream text;
-    answer.print_csv(text);
+    print_csv(text);
     std::cout << printable(text.str());
     return;
   }

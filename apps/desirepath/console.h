@@ -19,6 +19,7 @@ namespace desirepath::app {
 struct Console {
   bool json = false;
   bool csv = false;
+  bool csv_safe = false;  // for spreadsheets
   bool quiet = false;
   bool force = false;
   bool verbose = false;

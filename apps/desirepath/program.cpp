@@ -54,7 +54,14 @@ Verb& Program::add(const VerbDescription& description) {
   verb.app->footer(footer);
   const std::string group = "Everywhere";
   verb.app->add_flag("--json", console_.json, "one JSON object on stdout, nothing else")->group(group);
-  if (description.prints_table) verb.app->add_flag("--csv", console_.csv, "the table as CSV on stdout")->group(group);
+  if (description.prints_table) {
+    verb.app->add_flag("--csv", console_.csv, "the table as CSV on stdout")->group(group);
+    verb.app
+        ->add_flag_callback(
+            "--csv-safe", [this] { console_.csv = console_.csv_safe = true; },
+            "the same for spreadsheets: cells that would be formulas begin with an apostrophe")
+        ->group(group);
+  }
   verb.app
       ->add_option_function<std::string>(
           "--seed",

@@ -3,6 +3,7 @@
 #include "support/support.h"
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/spreadsheet_csv.h"
 
 namespace desirepath {
 namespace {
@@ -22,6 +23,16 @@ TEST(Table, TextIsAligned) {
             "-----------  ------  -----\n"
             "Ästhetik, 1  12,345   0.50\n"
             "B                 -      -\n");
+}
+
+TEST(SpreadsheetCsv, NoCellIsAFormula) {
+  std::ostringstream out;
+  {
+    SpreadsheetCsv filter(out);
+    std::ostream csv(&filter);
+    csv << "course,share\n=1+1,-0.5\n\"@SUM(A1,2)\",+3\n-x,\"a,=b\"\n\"say \"\"=x\"\"\",1e-5\n+";
+  }
+  EXPECT_EQ(out.str(), "course,share\n'=1+1,-0.5\n\"'@SUM(A1,2)\",'+3\n'-x,\"a,=b\"\n\"say \"\"=x\"\"\",1e-5\n'+");
 }
 
 TEST(Table, CsvQuotesWhereNeededAndHoldsNoInfinity) {

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""A planted id, a name, a course that one student took and a group of one: run through every verb, every error and every
+file that is a summary, and found nowhere."""
+
+import random
+import subprocess
+import unittest
+
+from program import ProgramTest
+
+ID, NAME, COURSE, GROUP = "PLANTED-4711", "Xanthippe Plantagenet", "RARECOURSE 999", "Lonelyville"
+SECRETS = (ID, NAME, COURSE, GROUP, NAME.split()[0], COURSE.split()[0])
+
+
+class Privacy(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        draw = random.Random(3)
+        rows = ["student,name,period,course,home,major"]
+        for student in range(160):
+            secret = student == 77
+            name, number = (NAME, ID) if secret else (f"Student {student}", f"S{student:04d}")
+            home = GROUP if secret else draw.choice(("near", "far"))
+            major = draw.choice(("Art", "Biology"))
+            for period in (1, 2, 3):
+                taken = [c for c in range(12) if draw.random() < (0.5 if (c < 6) == (major == "Art") else 0.15)] or [0]
+                rows += [f"{number},{name},{period},{'AB'[c > 5]} {100 + c},{home},{major}" for c in taken]
+                if secret and period == 2:
+                    rows.append(f"{number},{name},{period},{COURSE},{home},{major}")
+        self.write("plain.csv", "\n".join(rows) + "\n")
+        self.seen = []
+
+    def silent(self, *arguments, code=0, files=()):
+        """Runs, and looks for the planted in all it says and in the files it wrote."""
+        done = self.run_program(*arguments, code=code)
+        for secret in SECRETS:
+            for text in (done.out, done.err):
+                self.assertNotIn(secret.lower(), text.lower(), f"{secret} in what {arguments} says")
+        for name in files:
+            for path in ([self.path(name)] if self.path(name).is_file() else sorted(self.path(name).rglob("*"))):
+                if not path.is_file():
+                    continue
+                for secret in SECRETS:
+                    self.assertNotIn(secret.lower().encode(), path.read_bytes().lower(), f"{secret} in {path.name}")
+        self.seen.append(arguments[0])
+        return done
+
+    def test_nothing_planted_is_shown(self):
+        self.silent("check", "plain.csv")
+        self.silent("check", "plain.csv", "--json")
+        self.silent("prepare", "plain.csv", "--out", "all.cohort")
+        # One-off courses kept: the hard case for all that follows.
+        self.silent("prepare", "plain.csv", "--min-takers", 1, "--out", "kept.cohort", "--json")
+        self.silent("split", "all.cohort", "--out", "parts")
+        for cohort in ("all.cohort", "kept.cohort"):
+            self.silent("inspect", cohort)
+            for extra in ((), ("--json",), ("--csv", "--table", "courses"), ("--csv-safe", "--table", "enrollments")):
+                self.silent("describe", cohort, "--figures", "figures", "--force", *extra, files=("figures",))
+            self.silent("company", self.model(cohort, "nb", "--states", 2), cohort, "--json")
+            states = self.model(cohort, "cmm", "--emission", "bernoulli", "--states", 3)
+            self.silent("inspect", states)
+            for extra in ((), ("--json",), ("--csv",)):
+                self.silent("states", states, *extra)
+                self.silent("states", states, cohort, "--by", "home", *extra)
+                self.silent("states", states, cohort, "--grid", *extra)
+                self.silent("pathways", states, *extra)
+                self.silent("pathways", states, cohort, "--by", "home", *extra)
+            answers = self.model(cohort, "hct", "--trees", 1, "--tree-states", 2)
+            for extra in ((), ("--json",)):
+                self.silent("score", answers, cohort, *extra)
+                self.silent("prerequisites", answers, cohort, "--students", 20, *extra)
+                self.silent("delays", answers, cohort, "--by", "home", *extra)
+                self.silent("delays", answers, cohort, "--goal", "A 103", *extra)
+                self.silent("infer", answers, cohort, "--known-periods", 1, "--period", 2, "--total", *extra)
+                if not extra:  # its JSON is student by student
+                    self.silent("infer", answers, cohort, "--paper-task")
+                self.silent("plan", answers, cohort, "--took", "A 100@1", "--core", "major=Art", *extra)
+        self.silent("select", "all.cohort", "--model", "nb", "--states", "1,2", "--restarts", 1, "--json")
+        self.silent("compare", "all.cohort", "--models", "nb,tan", "--states", 2, "--restarts", 1)
+        self.silent("evaluate", "all.cohort", "--models", "nb", "--states", 2, "--seeds", 1, "--out", "evaluated", files=("evaluated",))
+        self.silent("fit", "kept.cohort", "--model", "nb", "--states", 2, "--publish", "--out", "public.desirepath",
+                    files=("public.desirepath",))
+
+    def model(self, cohort, model, *settings):
+        name = f"{cohort}-{model}.desirepath"
+        # The file of a model without --publish names the courses it was given; never students, names or groups.
+        self.run_program("fit", cohort, "--model", model, *settings, "--iterations", 10, "--out", name, "--force")
+        held = self.read(name)
+        for secret in SECRETS if cohort == "all.cohort" else (ID, NAME, GROUP):
+            self.assertNotIn(secret.encode(), held, name)
+        return name
+
+    def test_errors_do_not_tell(self):
+        self.run_program("prepare", "plain.csv", "--out", "all.cohort")
+        states = self.model("all.cohort", "cmm", "--emission", "bernoulli", "--states", 3)
+        rows = self.path("plain.csv").read_text().splitlines()
+        planted = next(i for i, row in enumerate(rows) if ID in row)
+        # The planted student's row is the bad one, in every way a row can be.
+        for name, row in {"period": rows[planted].replace(",1,", ",x,"), "short": ID, "quote": '"' + rows[planted],
+                          "empty": f"{ID},{NAME},,,,", "wide": rows[planted] + ",1,2,3"}.items():
+            self.write(f"{name}.csv", "\n".join(rows[:planted] + [row] + rows[planted + 1:]) + "\n")
+            for verb in (("check", f"{name}.csv"), ("prepare", f"{name}.csv", "--out", "x.cohort", "--force", "--max-bad", 0)):
+                done = self.run_any(*verb)
+                for secret in SECRETS:
+                    self.assertNotIn(secret, done, f"{verb}")
+        for code, arguments in ((3, ("infer", states, "all.cohort", "--student", "PLANTED-4712", "--known-periods", 1)),
+                                (3, ("infer", states, "--took", "RARECOURS 999@1", "--period", 2)),
+                                (2, ("describe", "all.cohort", "--min-cell", 4)),
+                                (5, ("describe", "plain.csv", "--where", "home not in ('near', 'far')")),
+                                (5, ("plan", states, "plain.csv", "--took", "A 100@1", "--core", "home=Lonelyvill"))):
+            done = self.run_any(*arguments)
+            typed = " ".join(map(str, arguments))
+            for secret in SECRETS:
+                if secret not in typed:
+                    self.assertNotIn(secret, done, f"{arguments}")
+
+    def run_any(self, *arguments):
+        done = subprocess.run(self.command(*arguments), cwd=self.folder, capture_output=True, text=True)
+        self.assertNotEqual(done.returncode, 1, done.stderr)
+        return done.stdout + done.stderr
+
+
+if __name__ == "__main__":
+    unittest.main()
