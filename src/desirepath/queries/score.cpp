@@ -133,11 +133,11 @@ std::vector<std::int64_t> groups_of(const Attribute& attribute) {
 
 class ScoreAnswer : public Answer {
  public:
-  ScoreAnswer(const Cohort& its_cohort, StudentScores its_scores, std::int64_t fewest)
-      : cohort(its_cohort), scores(std::move(its_scores)) {
+  ScoreAnswer(const Cohort& its_cohort, StudentScores its_scores, const Disclosure& its_disclosure)
+      : cohort(its_cohort), scores(std::move(its_scores)), disclosure(its_disclosure) {
     const std::vector<std::int64_t> all(scores.log_likelihood.size(), 0);
     percentile_all = percentiles(scores.log_likelihood, all);
-    percentile = percentiles(scores.log_likelihood, groups_by_presence(cohort, fewest));
+    percentile = percentiles(scores.log_likelihood, groups_by_presence(cohort, disclosure.least()));
   }
 
   nlohmann::ordered_json to_json() const override {
@@ -207,8 +207,11 @@ class ScoreAnswer : public Answer {
         << ", standard error " << fixed(scores.standard_error_of_mean, 4) << "\n";
     Table quantiles({{"least typical of"}, {"log_likelihood", 3}});
     for (const auto& [name, share] :
-         {std::pair<const char*, double>{"1 in 100", 0.01}, {"1 in 10", 0.1}, {"half", 0.5}, {"9 in 10", 0.9}})
-      quantiles.add_row({std::string(name), at(share)});
+         {std::pair<const char*, double>{"1 in 100", 0.01}, {"1 in 10", 0.1}, {"half", 0.5}, {"9 in 10", 0.9}}) {
+      // Below a small share stand few students.
+      if (disclosure.rests(share * static_cast<double>(sorted.size())))
+        quantiles.add_row({std::string(name), at(share)});
+    }
     quantiles.print_text(out, "  ");
     if (with_student)
       out << "each student left out (" << left_out << "); with the student the mean is "
@@ -232,6 +235,7 @@ class ScoreAnswer : public Answer {
   static constexpr const char* left_out = "one EM step towards the optimum without the student";
   Cohort cohort;
   StudentScores scores;
+  Disclosure disclosure;
   Percentiles percentile, percentile_all;  // among students present in the same periods; among all
   std::optional<Percentiles> in_group;
   std::string group_name;
@@ -329,7 +333,7 @@ std::unique_ptr<Answer> answer_score(const QueryInput& input) {
     with_student = std::move(scores);
     scores = std::move(*left_out);
   }
-  auto answer = std::make_unique<ScoreAnswer>(cohort, std::move(scores), settings.disclosure.least());
+  auto answer = std::make_unique<ScoreAnswer>(cohort, std::move(scores), settings.disclosure);
   answer->with_student = std::move(with_student);
   answer->note = model.likelihood_note(evidence, kind, input.compute, settings.precision);
   if (group != nullptr) {
