@@ -160,8 +160,9 @@ class StatesAnswer : public Answer {
     }
     if (refits_ > 0) {
       lines.push_back(concat("found again: the share of ", refits_,
-                             " fits to students drawn with replacement that have a state of mostly the same students "
-                             "(Jaccard index above 0.5); in brackets the mean index"));
+                             " fits to as many students drawn anew from these that have a state of mostly the same "
+                             "students (over half of those in either are in both); in brackets the mean share in both; "
+                             "a state seldom found again may be chance"));
     }
     return lines;
   }
