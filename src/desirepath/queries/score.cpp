@@ -274,7 +274,7 @@ class ScoreAnswer : public Answer {
     for (const auto& [name, portrait] : {std::pair("most", &*high), std::pair("least", &*low)}) {
       std::vector<std::string> parts;
       for (const auto& [course, share] : portrait->most_taken)
-        parts.push_back(concat(cohort.schema().course(course).name, " ", fixed(100 * share, 0), "%"));
+        parts.push_back(concat(full_name(cohort.schema().course(course)), " ", fixed(100 * share, 0), "%"));
       if (!parts.empty()) out << "  the " << name << " typical take " << join(parts, ", ") << '\n';
     }
   }

@@ -355,7 +355,8 @@ class LinksAnswer : public Answer {
         << " ties, by what the timing of one course says of the other's (nats):\n";
     Table rows({{"course"}, {"linked to"}, {"information", 3}, {"share of trees", 2}});
     for (std::size_t i = 0; i < std::min(shown, links_.size()); ++i)
-      rows.add_row(table().rows()[i]);
+      rows.add_row({full_name(schema_.course(links_[i].first)), full_name(schema_.course(links_[i].second)),
+                    links_[i].information, links_[i].share});
     rows.print_text(out, "  ");
     if (links_.size() > shown) out << setting_name("csv") << " lists all\n";
   }
