@@ -179,6 +179,16 @@ class Refusals(ProgramTest):
         fit = self.fit("--model", "nb", "--states", 3, "--iterations", 2000, "--tolerance", 1e-5, "--require-convergence").json
         self.assertTrue(fit["converged"])
 
+    def test_a_state_begun_anew_is_told_of_the_restart_that_is_kept(self):
+        # Three kinds of students and five states: two have nobody.
+        rows = [f"s{s},{p},C{c}" for s in range(90) for p in (1, 2) for c in range(3) if (s % 3 + c) % 3]
+        self.write("few.csv", "student,period,course\n" + "\n".join(rows) + "\n")
+        fit = self.run_program("fit", "few.csv", "--model", "gmm", "--states", 5, "--restarts", 3, "--out", "m.desirepath", "--json").json
+        kept = max(fit["restarts"], key=lambda restart: restart["objective"])["restart"] + 1
+        told = [warning for warning in fit["warnings"] if "lost all its students" in warning]
+        self.assertEqual(len(told), 1, fit["warnings"])
+        self.assertTrue(told[0].startswith(f"in restart {kept} of 3, the one kept: a state lost"), told)
+
     def test_all_iterations_with_tolerance_0(self):
         fit = self.fit("--model", "nb", "--states", 1, "--iterations", 12, "--tolerance", 0, "--restarts", 1).json
         self.assertEqual((fit["iterations"], len(fit["trace"]), fit["converged"]), (12, 13, False))

@@ -83,7 +83,7 @@ class Score(ProgramTest):
         self.assertEqual(table.header, "student,log_likelihood,percentile,percentile_all,compared_with,with_student")
         mean = sum(float(row["log_likelihood"]) for row in table.rows) / 160
         self.assertTrue(close(mean, done["mean_log_likelihood"]))
-        self.assertIn("one EM step", self.run_program("score", "m.desirepath", "t.csv", "--leave-one-out").out)
+        self.assertIn("took their own record out", self.run_program("score", "m.desirepath", "t.csv", "--leave-one-out").out)
         self.assertIn("tree", self.run_program("score", "--help").out)
         self.write_students("o.csv", seed=3)
         self.assertIn("another cohort", self.run_program("score", "m.desirepath", "o.csv", "--leave-one-out", code=2).err)

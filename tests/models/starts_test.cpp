@@ -103,7 +103,7 @@ TEST(Starts, EqualStatesAreDrawnApart) {
     const FitResult found = fit_model(cohort, options, context);
     EXPECT_GT(found.log_likelihood, one_state + 50) << choice;
     EXPECT_TRUE(std::ranges::any_of(found.warnings, [](const std::string& warning) {
-      return warning.find("began equal") != std::string::npos;
+      return warning.find("began alike") != std::string::npos;
     })) << choice;
   }
 }

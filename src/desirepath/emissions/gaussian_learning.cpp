@@ -487,10 +487,11 @@ std::vector<EmissionNote> GaussianLearner::notes(const StepRows& rows, const Row
   if (covariance_.shape != CovarianceShape::full) return {};
   const auto small = ((responsibilities.colwise().sum().array()) < rows.bit_count()).count();
   if (small == 0) return {};
-  return {
-      {-1, -1,
-       concat(small, " of ", responsibilities.cols(), " states have fewer students than courses: their covariances ",
-              options_.ridge > 0 ? "rest on the ridge" : "lean on the prior")}};
+  return {{-1, -1,
+           concat(small, " of ", responsibilities.cols(),
+                  " states have fewer students than courses: which courses go together in them is ",
+                  options_.ridge > 0 ? concat("kept faint by ", setting_name("ridge")) : "mostly assumed",
+                  ", hardly seen; trust these pairs little, or ask for fewer ", setting_name("states"))}};
 }
 
 }  // namespace desirepath::inline emissions

@@ -162,8 +162,8 @@ RowScores whole_mass_scores(const GaussianEmission& emission, const StepRows& ro
 
 LikelihoodGap gap_of_fit(const GaussianEmission& emission, const StepRows& rows, const Compute& compute) {
   const ThresholdedStates& fitted = emission.thresholded(compute);
-  LikelihoodGap gap{concat("mass of ", fitted.states.front().factor_count() == 8 ? "an " : "a ",
-                           fitted.states.front().factor_count(), "-factor fit"),
+  LikelihoodGap gap{concat("computed by a shortcut: how courses go together in a state is summed up in ",
+                           fitted.states.front().factor_count(), " common factors"),
                     std::min(rows_compared, rows.row_count())};
   Vector difference(gap.rows);
   compute.for_each(gap.rows, [&](std::int64_t i) {

@@ -193,8 +193,9 @@ std::vector<EmissionNote> HiddenTreeLearner::notes(const StepRows& rows, const R
   const std::int64_t dropped = timings(rows).dropped_retakes();
   if (dropped == 0) return {};
   return {{-1, -1,
-           concat(counted(dropped, "enrollment", "enrollments"), " in a course already taken not read (",
-                  setting_name("retakes"), " never; equal students counted once)")}};
+           concat(counted(dropped, "enrollment", "enrollments"),
+                  " in a course already taken not read: here a course is taken once (", setting_name("retakes"),
+                  " never; students with equal records count as one)")}};
 }
 
 }  // namespace desirepath::inline emissions

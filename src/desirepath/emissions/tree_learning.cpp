@@ -155,8 +155,9 @@ double TreeLearner::work_estimate(const StepRows& rows, Id states) const {
 std::vector<EmissionNote> TreeLearner::notes(const StepRows& rows, const RowMatrix&, const Emission&) const {
   if (rows.bit_count() <= options_.most_bits) return {};
   return {{-1, -1,
-           concat("the tree spans the ", with_separators(options_.most_bits), " bits with the most takers; the other ",
-                  with_separators(rows.bit_count() - options_.most_bits), " are independent")}};
+           concat("the ", with_separators(options_.most_bits), " courses with the most takers (a course counts once a ",
+                  "period) are tied to each other; the other ", with_separators(rows.bit_count() - options_.most_bits),
+                  " are taken as if chosen one apart from the other")}};
 }
 
 }  // namespace desirepath::inline emissions

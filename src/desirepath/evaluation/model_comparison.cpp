@@ -7,6 +7,7 @@
 
 #include "desirepath/core/digest.h"
 #include "desirepath/core/error.h"
+#include "desirepath/core/json_number.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/queries/student_scores.h"
@@ -101,8 +102,8 @@ Comparison compare_models(const Cohort& cohort, const ComparisonTask& task, cons
     }
     ComparisonRow& row = comparison.rows.emplace_back();
     finished.read(i, static_cast<std::size_t>(others.student_count()), [&](const FinishedFit& fit) {
-      row.parameters = fit.facts.at("parameters").get<std::int64_t>();
-      row.iterations = fit.facts.at("iterations").get<int>();
+      row.parameters = whole_number_in<std::int64_t>(fit.facts.at("parameters"), "parameters of a fit");
+      row.iterations = whole_number_in<int>(fit.facts.at("iterations"), "iterations of a fit");
       row.converged = fit.facts.at("converged").get<bool>();
       row.scores = fit.numbers;
     });

@@ -9,6 +9,7 @@
 
 #include "desirepath/core/digest.h"
 #include "desirepath/core/error.h"
+#include "desirepath/core/json_number.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/queries/student_scores.h"
@@ -128,9 +129,9 @@ Selection select_states(const Cohort& cohort, const FitOptions& options, const s
       if (!kind || !criteria_kind) finished.refuse();
       selection.kind = *kind;
       selection.criteria_kind = *criteria_kind;
-      row.parameters = fit.facts.at("parameters").get<std::int64_t>();
-      row.impossible = fit.facts.at("impossible").get<std::int64_t>();
-      row.iterations = fit.facts.at("iterations").get<int>();
+      row.parameters = whole_number_in<std::int64_t>(fit.facts.at("parameters"), "parameters of a fit");
+      row.impossible = whole_number_in<std::int64_t>(fit.facts.at("impossible"), "students of a fit");
+      row.iterations = whole_number_in<int>(fit.facts.at("iterations"), "iterations of a fit");
       row.converged = fit.facts.at("converged").get<bool>();
       row.log_likelihood = fit.numbers[0];
       const double penalty = static_cast<double>(row.parameters);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <utility>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
@@ -100,236 +100,147 @@ Dialect sniff_dialect(std::string_view sample) {
 
 DelimitedReader::DelimitedReader(std::unique_ptr<TextDecoder> text, const std::string& file, std::size_t source,
                                  const DelimitedOptions& options, RejectLog& rejects)
-    : text_(std::move(text)), source_(source), options_(options), rejects_(rejects) {
+    : text_(std::move(text)), source_(source), rejects_(rejects), records_(rules_) {
+  rules_.longest_record = options.longest_record;
   fill();
-  std::string_view sample = std::string_view(buffer_).substr(0, std::size_t{1} << 20);
-  carriage_returns_ = sample.find('\n') == std::string_view::npos && sample.find('\r') != std::string_view::npos;
+  std::string_view sample = records_.rest().substr(0, std::size_t{1} << 20);
+  rules_.carriage_returns = sample.find('\n') == std::string_view::npos && sample.find('\r') != std::string_view::npos;
   // Excel's own way to name the delimiter: a first line "sep=;".
   std::optional<char> named;
   if (sample.size() > 5 && lower_case(sample.substr(0, 4)) == "sep=" && (sample[5] == '\n' || sample[5] == '\r')) {
     named = sample[4];
-    position_ = sample.find_first_not_of("\r\n", 5);
-    if (position_ == std::string::npos) position_ = buffer_.size();
-    ++record_;
-    sample = sample.substr(std::min(position_, sample.size()));
+    records_.go_on_at(std::min(sample.find_first_not_of("\r\n", 5), records_.rest().size()));
+    sample = sample.substr(std::min(records_.position(), sample.size()));
   }
-  dialect_ = sniff_dialect(sample);
-  if (named) dialect_.delimiter = *named;
-  if (options_.delimiter) dialect_.delimiter = *options_.delimiter;
+  rules_.dialect = sniff_dialect(sample);
+  if (named) rules_.dialect.delimiter = *named;
+  if (options.delimiter) rules_.dialect.delimiter = *options.delimiter;
   if (!read_header(file))
     throw InputError(concat(file, ": there is no header line; the first line must name the columns"));
 }
 
+using Outcome = RecordReader::Outcome;
+
 bool DelimitedReader::read_header(const std::string& file) {
   while (true) {
-    std::size_t end = position_;
-    Outcome outcome = parse(end, text_ended_);
-    while (outcome == Outcome::need_more && !text_ended_ && buffer_.size() - position_ <= options_.longest_record) {
+    std::size_t end = 0;
+    Outcome outcome = records_.parse(end);
+    while (outcome == Outcome::need_more && !text_ended_ && records_.rest().size() <= rules_.longest_record) {
       fill();
-      end = position_;
-      outcome = parse(end, text_ended_);
+      outcome = records_.parse(end);
     }
-    if ((outcome == Outcome::record ? end : buffer_.size()) - position_ > options_.longest_record) {
+    const std::size_t size = outcome == Outcome::record ? end - records_.position() : records_.rest().size();
+    if (size > rules_.longest_record) {
       throw InputError(
-          {file, record_ + 1, 0},
-          concat("the first line is longer than ", as_bytes_text(static_cast<double>(options_.longest_record)),
+          {file, records_.record() + 1, 0},
+          concat("the first line is longer than ", as_bytes_text(static_cast<double>(rules_.longest_record)),
                  ": not a table with a line of column names; give CSV or Parquet"));
     }
     if (outcome != Outcome::record) {
-      if (position_ >= buffer_.size()) return false;
-      throw InputError({file, record_ + 1, 0},
+      if (records_.rest().empty()) return false;
+      throw InputError({file, records_.record() + 1, 0},
                        "the line of column names has a quote that does not close; mend that line");
     }
-    position_ = end;
-    ++record_;
-    const bool blank = row_.size() == 1 && trimmed(row_[0]).empty();
+    records_.go_on_at(end);
+    const bool blank = records_.cells().size() == 1 && trimmed(records_.cells()[0]).empty();
     if (!blank) break;
   }
-  if (row_.size() > most_columns) {
-    throw InputError({file, record_, 0},
-                     concat("the line of column names has ", with_separators(std::ssize(row_)), " columns, over ",
+  const std::vector<std::string_view>& row = records_.cells();
+  const std::int64_t record = records_.record();
+  if (row.size() > most_columns) {
+    throw InputError({file, record, 0},
+                     concat("the line of column names has ", with_separators(std::ssize(row)), " columns, over ",
                             with_separators(most_columns), "; give a table with one row an enrollment"));
   }
-  for (std::size_t c = 0; c < row_.size(); ++c) {
-    if (is_valid_utf8(row_[c])) continue;
-    throw InputError({file, record_, static_cast<std::int64_t>(c) + 1},
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    if (is_valid_utf8(row[c])) continue;
+    throw InputError({file, record, static_cast<std::int64_t>(c) + 1},
                      concat("the column's name is not valid ", text_->encoding(), "; give ", setting_name("encoding")));
   }
-  columns_ = column_names(row_, file, record_);
+  rules_.columns = column_names(row, file, record);
   return true;
 }
 
 bool DelimitedReader::fill() {
   if (text_ended_) return false;
-  // Cells of the last batch point into the buffer; it is only compacted here, between batches.
-  buffer_.erase(0, position_);
-  position_ = 0;
-  const std::size_t old = buffer_.size();
-  if (!text_->append_block(buffer_)) {
-    text_ended_ = true;
-    return false;
-  }
-  has_zero_bytes_ = has_zero_bytes_ || buffer_.find('\0', old) != std::string::npos;
-  return true;
-}
-
-DelimitedReader::Outcome DelimitedReader::parse(std::size_t& position, bool at_end) {
-  row_.clear();
-  const char* const data = buffer_.data();
-  const char* const end = data + buffer_.size();
-  const char* at = data + position;
-  if (at == end) return Outcome::need_more;
-  const char line_end = carriage_returns_ ? '\r' : '\n';
-  const auto find = [&](const char* from, const char* to, char c) -> const char* {
-    const void* found = std::memchr(from, c, static_cast<std::size_t>(to - from));
-    return found != nullptr ? static_cast<const char*>(found) : to;
-  };
-
-  const char* newline = find(at, end, line_end);
-  if (newline == end && !at_end) return Outcome::need_more;
-  const char* content_end = newline > at && newline[-1] == '\r' && !carriage_returns_ ? newline - 1 : newline;
-  if (find(at, content_end, dialect_.quote) == content_end) {
-    // No quotes on the line: the usual case.
-    while (true) {
-      const char* cell_end = find(at, content_end, dialect_.delimiter);
-      row_.emplace_back(at, static_cast<std::size_t>(cell_end - at));
-      if (cell_end == content_end) break;
-      at = cell_end + 1;
-    }
-    position = static_cast<std::size_t>(newline - data) + (newline < end ? 1 : 0);
-    return Outcome::record;
-  }
-
-  while (true) {
-    if (at < end && *at == dialect_.quote) {
-      const char* begin = ++at;
-      std::string* rewritten = nullptr;
-      while (true) {
-        const char* stop = find(at, end, dialect_.quote);
-        if (dialect_.backslash_escapes) stop = std::min(stop, find(at, stop, '\\'));
-        if (stop == end) return at_end ? Outcome::broken_quotes : Outcome::need_more;
-        const bool doubled = *stop == dialect_.quote && stop + 1 < end && stop[1] == dialect_.quote;
-        if (*stop == dialect_.quote && stop + 1 == end && !at_end) return Outcome::need_more;
-        if (*stop == '\\' && stop + 1 == end) return at_end ? Outcome::broken_quotes : Outcome::need_more;
-        if (*stop == dialect_.quote && !doubled) {
-          if (rewritten != nullptr) {
-            rewritten->append(at, static_cast<std::size_t>(stop - at));
-            row_.emplace_back(*rewritten);
-          } else {
-            row_.emplace_back(begin, static_cast<std::size_t>(stop - begin));
-          }
-          at = stop + 1;
-          break;
-        }
-        if (rewritten == nullptr) rewritten = &unescaped_.emplace_back(begin, static_cast<std::size_t>(at - begin));
-        rewritten->append(at, static_cast<std::size_t>(stop - at));
-        *rewritten += stop[1];
-        at = stop + 2;
-      }
-      while (at < end && *at == ' ' && dialect_.delimiter != ' ')
-        ++at;
-    } else {
-      const char* begin = at;
-      while (at < end && *at != dialect_.delimiter && *at != line_end)
-        ++at;
-      const char* cell_end = at;
-      if (at < end && *at == line_end && cell_end > begin && cell_end[-1] == '\r' && !carriage_returns_) --cell_end;
-      row_.emplace_back(begin, static_cast<std::size_t>(cell_end - begin));
-    }
-    if (at == end) {
-      if (!at_end) return Outcome::need_more;
-      position = buffer_.size();
-      return Outcome::record;
-    }
-    if (*at == '\r' && !carriage_returns_) {
-      if (at + 1 == end && !at_end) return Outcome::need_more;
-      if (at + 1 == end || at[1] == '\n') ++at;
-      if (at == end) {
-        position = buffer_.size();
-        return Outcome::record;
-      }
-    }
-    if (*at == line_end) {
-      position = static_cast<std::size_t>(at - data) + 1;
-      return Outcome::record;
-    }
-    if (*at != dialect_.delimiter) return Outcome::broken_quotes;  // text behind a closing quote
-    ++at;
-  }
-}
-
-void DelimitedReader::reject(const std::string& column, const std::string& reason) {
-  rejects_.add(source_, record_, column, reason);
+  text_ended_ = !text_->append_block(records_.room_for_more());
+  records_.set_last(text_ended_);
+  records_.set_encoding(text_->encoding());
+  return !text_ended_;
 }
 
 bool DelimitedReader::next(RowBatch& batch) {
-  batch.clear();
-  batch.column_count = columns_.size();
-  unescaped_.clear();
-  const char line_end = carriage_returns_ ? '\r' : '\n';
+  const auto reject = [&](std::int64_t record, const std::string& column, const std::string& reason) {
+    rejects_.add(source_, record, column, reason);
+  };
   while (true) {
-    // Filling moves the text the batch points to: a batch ends where more text is needed.
-    const bool may_fill = batch.row_count() == 0;
-    if (skipping_line_) {
-      const std::size_t found = buffer_.find(line_end, position_);
-      if (found == std::string::npos) {
-        position_ = buffer_.size();
-        if (!may_fill) return true;
-        if (!fill()) return false;
-        continue;
-      }
-      position_ = found + 1;
-      skipping_line_ = false;
-    }
-    std::size_t end = position_;
-    const std::size_t rewritten_before = unescaped_.size();
-    Outcome outcome = parse(end, text_ended_);
-    const std::size_t size = (outcome == Outcome::record ? end : buffer_.size()) - position_;
-    if (outcome == Outcome::need_more && size <= options_.longest_record) {
-      unescaped_.resize(rewritten_before);
-      if (!may_fill) return true;
-      if (!fill() && position_ >= buffer_.size()) return false;
-      continue;
-    }
-    if (outcome != Outcome::record || size > options_.longest_record) {
-      const std::size_t found = buffer_.find(line_end, position_);
-      const std::size_t line = (found == std::string::npos ? buffer_.size() : found) - position_;
-      ++record_;
-      reject("", line > options_.longest_record
-                     ? concat("line longer than ", as_bytes_text(static_cast<double>(options_.longest_record)))
-                     : "quotes do not close, or text follows a closing quote");
-      unescaped_.resize(rewritten_before);
-      skipping_line_ = true;
-      continue;
-    }
-    const std::string_view line = std::string_view(buffer_).substr(position_, size);
-    const bool ascii = is_ascii(line);
-    const bool zero_byte = has_zero_bytes_ && line.find('\0') != std::string_view::npos;
-    position_ = end;
-    ++record_;
-    if (row_.size() == 1 && columns_.size() > 1 && trimmed(row_[0]).empty()) continue;  // a blank line
-    if (row_.size() != columns_.size()) {
-      reject("", row_.size() < columns_.size() ? "too few fields" : "too many fields");
-      continue;
-    }
-    if (zero_byte) {
-      reject("", "a zero byte in the line");
-      continue;
-    }
-    if (!ascii) {
-      const auto bad = std::ranges::find_if(row_, [](std::string_view cell) { return !is_valid_utf8(cell); });
-      if (bad != row_.end()) {
-        reject(columns_[static_cast<std::size_t>(bad - row_.begin())], concat("not valid ", text_->encoding()));
-        continue;
-      }
-    }
-    batch.cells.insert(batch.cells.end(), row_.begin(), row_.end());
-    batch.records.push_back(record_);
+    const bool was_all = text_ended_;
+    records_.read(batch, reject);
+    if (batch.row_count() > 0) return true;
+    if (was_all) return false;
+    fill();
   }
 }
 
+namespace {
+
+/// Text from the beginning of a line, as far as can be told before what comes before it is read, to the end of one.
+class TextPiece : public RowPiece {
+ public:
+  explicit TextPiece(RecordReader records) : records_(std::move(records)) {}
+
+  bool next(RowBatch& batch) override {
+    if (std::exchange(done_, true)) {
+      batch.clear();
+      return false;
+    }
+    records_.read(batch, [&](std::int64_t record, const std::string& column, const std::string& reason) {
+      rejects_.push_back({0, record, column, reason});
+    });
+    return true;
+  }
+  std::int64_t record_count() const override { return records_.record(); }
+  std::vector<Reject> take_rejects() override { return std::move(rejects_); }
+  bool is_changed_by(const RowPiece& before) override {
+    const auto& text = static_cast<const TextPiece&>(before).records_;  // NOLINT(*-static-cast-downcast): of one source
+    if (text.rest().empty() && !text.is_skipping()) return false;
+    records_.begin_with(text.rest(), text.is_skipping());
+    rejects_.clear();
+    done_ = false;
+    return true;
+  }
+
+ private:
+  RecordReader records_;
+  std::vector<Reject> rejects_;
+  bool done_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<RowPiece> DelimitedReader::next_piece() {
+  if (pieces_ended_) return nullptr;
+  std::string text = std::exchange(line_begun_, {});
+  if (!text_ended_) text_ended_ = !text_->append_block(text);
+  pieces_ended_ = text_ended_;
+  const std::size_t last_line = text_ended_ ? std::string::npos : text.rfind(rules_.line_end());
+  if (last_line != std::string::npos) {
+    line_begun_ = text.substr(last_line + 1);
+    text.resize(last_line + 1);
+  }
+  RecordReader records(rules_, std::move(text));
+  records.set_last(pieces_ended_);
+  records.set_encoding(text_->encoding());
+  return std::make_unique<TextPiece>(std::move(records));
+}
+
+bool DelimitedReader::begin_pieces() {
+  line_begun_ = records_.rest();
+  return true;
+}
+
 std::string DelimitedReader::description() const {
-  return concat(dialect_.name(), "-separated text, ", text_->encoding(), ", ", columns_.size(), " columns");
+  return concat(rules_.dialect.name(), "-separated text, ", text_->encoding(), ", ", rules_.columns.size(), " columns");
 }
 
 }  // namespace desirepath::inline ingest

@@ -93,12 +93,15 @@ void GradeTally::Count::note(std::uint32_t student) {
   if (std::ranges::find(known, student) == known.end()) students.at(student_count++) = student;
 }
 
+void GradeTally::Count::take_in(const Count& part, std::span<const std::uint32_t> numbers) {
+  const std::int64_t all = rows + part.rows;
+  for (std::uint32_t s = 0; s < part.student_count; ++s)
+    note(numbers[part.students.at(s)]);
+  rows = all;
+}
+
 GradeMeaning GradeTally::count(std::string_view grade, std::uint32_t student) {
   ++rows_;
-  if (grades_.size() >= most_grades) {
-    beyond_.note(student);
-    return rules_.meaning_of(grade);
-  }
   const std::uint32_t number = grades_.number_of(grade);
   if (number == counts_.size()) {
     counts_.emplace_back();
@@ -108,6 +111,27 @@ GradeMeaning GradeTally::count(std::string_view grade, std::uint32_t student) {
   Count& count = counts_[number];
   count.note(student);
   return count.meaning;
+}
+
+void GradeTally::take_in(const GradeTally& part, std::span<const std::uint32_t> students) {
+  rows_ += part.rows_;
+  beyond_.take_in(part.beyond_, students);
+  for (std::uint32_t g = 0; g < part.counts_.size(); ++g) {
+    const Count& count = part.counts_[g];
+    const std::string_view grade = part.grades_.text(g);
+    const bool is_known = grades_.contains(grade);
+    if (!is_known && grades_.size() >= most_grades) {
+      beyond_.take_in(count, students);
+      continue;
+    }
+    const std::uint32_t number = grades_.number_of(grade);
+    if (number == counts_.size()) {
+      counts_.emplace_back();
+      counts_.back().meaning = count.meaning;
+      counts_.back().number = count.number;
+    }
+    counts_[number].take_in(count, students);
+  }
 }
 
 std::int64_t GradeTally::rows_of(GradeMeaning meaning) const {

@@ -39,6 +39,9 @@ class GradeTally {
 
   explicit GradeTally(GradeRules rules) : rules_(std::move(rules)) {}
   GradeMeaning count(std::string_view grade, std::uint32_t student);
+  /// What a part counted by the same rules, whose students have these numbers here.
+  void take_in(const GradeTally& part, std::span<const std::uint32_t> students);
+  const GradeRules& rules() const { return rules_; }
 
   std::int64_t rows() const { return rows_; }
   std::int64_t rows_of(GradeMeaning meaning) const;
@@ -59,6 +62,7 @@ class GradeTally {
     std::array<std::uint32_t, least_students> students{};
     bool is_shown() const { return student_count == least_students; }
     void note(std::uint32_t student);
+    void take_in(const Count& part, std::span<const std::uint32_t> numbers);
   };
   void add_pool(Table& table, std::span<const Count* const> pool, std::string_view name) const;
 

@@ -1,32 +1,82 @@
 #include "desirepath/ingest/row_collection.h"
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "desirepath/core/available_memory.h"
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/ingest/course_list.h"
-#include "desirepath/ingest/decimal.h"
 #include "desirepath/ingest/missing_values.h"
+#include "desirepath/ingest/ordered_work.h"
+#include "desirepath/ingest/row_part.h"
 #include "desirepath/ingest/source.h"
 #include "desirepath/ingest/term_labels.h"
 
 namespace desirepath::inline ingest {
 
 void CourseText::add(std::uint32_t course, std::string_view text) {
-  if (text.empty()) return;
+  if (!text.empty()) add(course, text, 1);
+}
+
+void CourseText::add(std::uint32_t course, std::string_view text, std::int64_t count) {
   if (course >= counts_.size()) counts_.resize(course + 1);
   auto& list = counts_[course];
   const std::uint32_t number = texts_.number_of(text);
   const auto known = std::ranges::find(list, number, &std::pair<std::uint32_t, std::int64_t>::first);
   if (known == list.end())
-    list.emplace_back(number, 1);
+    list.emplace_back(number, count);
   else
-    ++known->second;
+    known->second += count;
+}
+
+void CourseText::take_in(const CourseText& part, const std::vector<std::uint32_t>& courses) {
+  for (std::size_t c = 0; c < part.counts_.size(); ++c) {
+    for (const auto& [number, count] : part.counts_[c])
+      add(courses[c], part.texts_.text(number), count);
+  }
+}
+
+void AttributeColumn::note(std::uint32_t student, std::string_view text, std::int64_t when) {
+  keep(student, {when, values.number_of(text)});
+  drop_if_needless();
+}
+
+void AttributeColumn::take_in(const AttributeColumn& part, const std::vector<std::uint32_t>& students) {
+  if (dropped) return;
+  varies = varies || part.varies;
+  dropped = part.dropped;
+  std::vector<std::uint32_t> number;
+  for (std::uint32_t v = 0; v < part.values.size(); ++v)
+    number.push_back(values.number_of(part.values.text(v)));
+  for (std::size_t s = 0; s < part.of_student.size(); ++s) {
+    const Value& value = part.of_student[s];
+    if (value.value != StringInterner::none) keep(students[s], {value.when, number[value.value]});
+  }
+  drop_if_needless();
+}
+
+void AttributeColumn::keep(std::uint32_t student, const Value& value) {
+  if (student >= of_student.size()) of_student.resize(student + 1);
+  Value& known = of_student[student];
+  if (known.value == value.value) {
+    known.when = std::max(known.when, value.when);
+    return;
+  }
+  const bool is_first = known.value == StringInterner::none;
+  varies = varies || !is_first;
+  const bool tie = value.when == known.when && (is_first || values.text(value.value) < values.text(known.value));
+  if (value.when > known.when || tie) known = value;
+}
+
+void AttributeColumn::drop_if_needless() {
+  if (dropped || (varies && values.size() > most_varying_values)) *this = {name, {}, {}, varies, /*dropped=*/true};
 }
 
 std::string CourseText::of(std::uint32_t course) const {
@@ -45,37 +95,27 @@ std::string CourseText::of(std::uint32_t course) const {
 
 namespace {
 
-/// A whole period number; "2.0" and "2,0" are 2, as spreadsheets write them.
-std::optional<int> period_in(std::string_view text) {
-  const auto whole = number_in<int>(text);
-  const std::optional<double> number = whole ? std::optional<double>(*whole) : decimal_in(text);
-  if (!number || *number != std::floor(*number) || *number < 1 || *number > most_periods) return std::nullopt;
-  return static_cast<int>(*number);
-}
-
 auto order_of(const Row& row) {
   return std::tuple(row.student, row.course, row.when, row.units, row.year, row.fate, row.presence);
 }
 
-/// Whether a row says nothing that the other does not say.
-bool is_copy(const Row& a, const Row& b) {
-  return order_of(a) == order_of(b);
-}
+}  // namespace
 
-/// Counts b with a; false where the count would not hold it.
-bool take_in(Row& a, const Row& b) {
-  const std::uint64_t all = std::uint64_t{a.copies} + b.copies + 1;
-  if (all > std::numeric_limits<std::uint32_t>::max()) return false;
-  a.copies = static_cast<std::uint32_t>(all);
+bool Row::takes_in(const Row& other) {
+  const std::uint64_t all = std::uint64_t{copies} + other.copies + 1;
+  if (order_of(*this) != order_of(other) || all > std::numeric_limits<std::uint32_t>::max()) return false;
+  copies = static_cast<std::uint32_t>(all);
   return true;
 }
+
+namespace {
 
 /// Of equal rows one is kept, with the number of its copies; the rows come out sorted.
 void fold_equal_rows(std::vector<Row>& rows) {
   std::ranges::sort(rows, {}, order_of);
   std::size_t kept = 0;
   for (std::size_t i = 1; i < rows.size(); ++i) {
-    if (!is_copy(rows[kept], rows[i]) || !take_in(rows[kept], rows[i])) rows[++kept] = rows[i];
+    if (!rows[kept].takes_in(rows[i])) rows[++kept] = rows[i];
   }
   if (!rows.empty()) rows.resize(kept + 1);
 }
@@ -94,38 +134,25 @@ class Collector {
 
   void read(const std::vector<std::string>& files, const ProgressSink& progress) {
     // Sorting holds them twice.
-    const double free = available_memory() > 0 ? available_memory() : 1e12;
-    most_rows_ = static_cast<std::size_t>(free / 4 / sizeof(Row));
-    std::size_t fold_at = most_rows_ / 4;  // rows enough to look for copies of older ones than the last
+    free_ = available_memory() > 0 ? available_memory() : 1e12;
+    most_rows_ = static_cast<std::size_t>(free_ / 4 / sizeof(Row));
+    fold_at_ = most_rows_ / 4;
     for (std::size_t f = 0; f < files.size(); ++f) {
       const std::int64_t rejected_before = out_.rejects.count();
       MappedSource source = open_source(files[f], f, options_, out_.rejects);
-      settle_rules(source, files[f]);
-      FileRows rows{source, missing_, f, attribute_columns(source), {}, 0, 0, {}};
-      const std::size_t rows_before = out_.rows.size();
-      while (source.rows->next(rows.batch)) {
-        const double done = source.rows->fraction();
+      const RowReading reading = settle_rules(source, files[f]);
+      FileRows file{reading, files[f], f, attribute_columns(source), out_.rows.size(), 0, 0, {}};
+      const auto tell = [&](double done) {
         if (progress) progress({"read", (static_cast<double>(f) + done) / static_cast<double>(files.size())});
-        if (out_.rows.size() + rows.batch.row_count() > fold_at) {
-          fold_equal_rows(out_.rows);
-          fold_at = std::min(most_rows_, std::max(fold_at, 2 * (out_.rows.size() + rows.batch.row_count())));
-        }
-        if (out_.rows.size() + rows.batch.row_count() > most_rows_) {
-          throw InputError(concat(files[f], ": more than ",
-                                  with_separators(static_cast<std::int64_t>(out_.rows.size())),
-                                  " different rows: they would take more than half of the ", as_bytes_text(free),
-                                  " of memory that are free"));
-        }
-        reserve_rows(rows_before, rows.batch.row_count(), done);
-        rows.missing_cells.resize(rows.batch.column_count, 0);
-        for (rows.at = 0; rows.at < rows.batch.row_count(); ++rows.at)
-          add(rows);
-        rows.seen += static_cast<std::int64_t>(rows.batch.row_count());
-      }
+      };
+      if (source.rows->begin_pieces())
+        read_pieces(*source.rows, file, tell);
+      else
+        read_batches(*source.rows, file, tell);
       // Rows the reader itself rejected were never seen here.
-      const std::int64_t unseen = out_.rejects.count() - rejected_before - std::exchange(rejected_here_, 0);
-      out_.sources.push_back({files[f], source.rows->description(), source.preset, source.mapping, rows.seen + unseen});
-      note_missing(rows);
+      const std::int64_t unseen = out_.rejects.count() - rejected_before - file.rejected;
+      out_.sources.push_back({files[f], source.rows->description(), source.preset, source.mapping, file.seen + unseen});
+      note_missing(file);
     }
   }
 
@@ -144,34 +171,146 @@ class Collector {
   }
 
  private:
-  /// A file, and the row being read.
+  /// A file, and what has been read of it.
   struct FileRows {
-    const MappedSource& source;
-    const MissingValues& missing;
-    std::size_t number;                   // of the file
+    const RowReading& reading;
+    const std::string& name;
+    std::size_t number;
     std::vector<std::size_t> attributes;  // where in the collection each attribute of the file goes
-    RowBatch batch;
-    std::size_t at;
+    std::size_t rows_before;
     std::int64_t seen;
+    std::int64_t rejected;                    // not by its reader
     std::vector<std::int64_t> missing_cells;  // by column, where a word stands for a missing value
-
-    /// As it stands, whatever it means.
-    std::string_view text(const std::optional<std::size_t>& column) const {
-      if (!column) return {};
-      const std::string_view text = batch.cell(at, *column);
-      const bool is_trim = !text.empty() && text.front() > ' ' && text.back() > ' ';  // the usual case
-      return is_trim ? text : trimmed(text);
-    }
-    /// Empty: missing.
-    std::string_view cell(const std::optional<std::size_t>& column) {
-      const std::string_view found = text(column);
-      if (!missing.contains(found)) return found;
-      ++missing_cells[*column];
-      return {};
-    }
   };
+  using Tell = std::function<void(double done)>;
 
-  void settle_rules(const MappedSource& source, const std::string& file) {
+  /// What comes one after the other and nowhere else.
+  void read_batches(RowSource& source, FileRows& file, const Tell& tell) {
+    constexpr std::int64_t enough = 50'000;
+    RowBatch batch;
+    std::optional<RowPart> part;
+    bool is_more = true;
+    while (is_more) {
+      is_more = source.next(batch);
+      if (is_more) {
+        if (!part) part.emplace(file.reading);
+        part->add(batch);
+      }
+      if (!part || (is_more && part->seen < enough)) continue;
+      const double done = source.fraction();
+      tell(done);
+      take_in(*part, file, 0, done);
+      part.reset();
+    }
+  }
+
+  struct PieceRows {
+    std::unique_ptr<RowPiece> piece;
+    double done;  // share of the file
+  };
+  struct UnderstoodPiece {
+    std::unique_ptr<RowPiece> piece;
+    double done;
+    RowPart part;
+  };
+  static RowPart understand(RowPiece& piece, const RowReading& reading) {
+    RowPart part(reading);
+    RowBatch batch;
+    while (piece.next(batch))
+      part.add(batch);
+    return part;
+  }
+
+  void read_pieces(RowSource& source, FileRows& file, const Tell& tell) {
+    std::int64_t records = source.records_before_pieces();
+    std::unique_ptr<RowPiece> before;
+    const auto give = [&]() -> std::optional<PieceRows> {
+      auto piece = source.next_piece();
+      if (!piece) return std::nullopt;
+      return PieceRows{std::move(piece), source.fraction()};
+    };
+    const auto read = [&](PieceRows rows) {
+      RowPart part = understand(*rows.piece, file.reading);
+      return UnderstoodPiece{std::move(rows.piece), rows.done, std::move(part)};
+    };
+    const auto take = [&](UnderstoodPiece rows) {
+      if (before && rows.piece->is_changed_by(*before)) rows.part = understand(*rows.piece, file.reading);
+      for (const Reject& reject : rows.piece->take_rejects())
+        out_.rejects.add(file.number, records + reject.record, reject.column, reject.reason);
+      tell(rows.done);
+      take_in(rows.part, file, records, rows.done);
+      records += rows.piece->record_count();
+      before = std::move(rows.piece);
+    };
+    OrderedWork(give, read, take).run(options_.threads);
+  }
+
+  /// The next part of a file; records: before it.
+  void take_in(RowPart& part, FileRows& file, std::int64_t records, double done) {
+    make_room(part.rows.size(), file, done);
+    for (RowPart::Rejected& reject : part.rejected) {
+      const std::string reason = reject.label.empty() ? std::move(reject.reason) : not_understood(reject.label);
+      out_.rejects.add(file.number, records + reject.record, std::move(reject.column), reason);
+    }
+    file.seen += part.seen;
+    file.rejected += std::ssize(part.rejected);
+    file.missing_cells.resize(std::max(file.missing_cells.size(), part.missing_cells.size()), 0);
+    for (std::size_t c = 0; c < part.missing_cells.size(); ++c)
+      file.missing_cells[c] += part.missing_cells[c];
+    out_.not_selected += part.not_selected;
+    out_.courses_not_computed += part.courses_not_computed;
+    numbers_in(other_students_, part.other_students);
+    numbers_in(other_courses_, part.other_courses);
+    const std::vector<std::uint32_t> students = numbers_in(out_.students, part.students);
+    const std::vector<std::uint32_t> courses = numbers_in(out_.courses, part.courses);
+    const std::vector<std::int32_t> terms = terms_.take_in(part.terms);
+    for (std::size_t s = 0; s < part.entry.size(); ++s) {
+      if (part.entry[s] < 0) continue;
+      if (students[s] >= out_.entry.size()) out_.entry.resize(students[s] + 1, -1);
+      terms_.keep_earlier(out_.entry[students[s]], terms[static_cast<std::size_t>(part.entry[s])]);
+    }
+    for (std::size_t a = 0; a < part.attributes.size(); ++a)
+      out_.attributes[file.attributes[a]].take_in(part.attributes[a], students);
+    out_.label.take_in(part.label, courses);
+    out_.subject.take_in(part.subject, courses);
+    out_.school.take_in(part.school, courses);
+    grades_.take_in(part.grades, students);
+    const bool from_entry = file.reading.from_entry();
+    for (RowPart::NumberedRow& numbered : part.rows) {
+      Row& row = numbered.row;
+      row.student = students[row.student];
+      if (row.course != StringInterner::none) row.course = courses[row.course];
+      const std::int32_t term = numbered.label < 0 ? -1 : terms[static_cast<std::size_t>(numbered.label)];
+      if (from_entry)
+        row.when = term;
+      else if (term <= std::numeric_limits<std::int16_t>::max())
+        row.year = static_cast<std::int16_t>(term);
+      if (out_.rows.empty() || !out_.rows.back().takes_in(row)) out_.rows.push_back(row);
+    }
+  }
+
+  /// The number that each text of a part has in the whole.
+  static std::vector<std::uint32_t> numbers_in(StringInterner& whole, const StringInterner& part) {
+    std::vector<std::uint32_t> numbers(part.size());
+    for (std::uint32_t number = 0; number < part.size(); ++number)
+      numbers[number] = whole.number_of(part.text(number));
+    return numbers;
+  }
+
+  void make_room(std::size_t coming, const FileRows& file, double done) {
+    if (out_.rows.size() + coming > fold_at_) {  // rows enough to look for copies of older ones than the last
+      fold_equal_rows(out_.rows);
+      fold_at_ = std::min(most_rows_, std::max(fold_at_, 2 * (out_.rows.size() + coming)));
+    }
+    if (out_.rows.size() + coming > most_rows_) {
+      throw InputError(concat(file.name, ": more than ", with_separators(static_cast<std::int64_t>(out_.rows.size())),
+                              " different rows: they would take more than half of the ", as_bytes_text(free_),
+                              " of memory that are free"));
+    }
+    reserve_rows(file.rows_before, coming, done);
+  }
+
+  RowReading settle_rules(const MappedSource& source, const std::string& file) {
     PeriodRule rule = options_.periods;
     // Who maps the term and not the period means the term, whatever another column happens to be called.
     const bool term_is_meant = options_.map.contains("term") && !options_.map.contains("period");
@@ -195,8 +334,10 @@ class Collector {
     if (options_.summer == RowRule::drop) require(source.term.has_value(), setting_name("summer") + " drop", "term");
     if (options_.full_time_units > 0) require(source.units.has_value(), setting_name("full-time-units"), "units");
     if (options_.passed_only) require(source.grade.has_value(), setting_name("passed-only"), "grade");
-    terms_.begin_file({house_terms_, options_.summer_codes.empty() ? source.summer_codes : options_.summer_codes,
-                       source.term_coding, options_.year_starts});
+    TermRules terms(house_terms_, options_.summer_codes.empty() ? source.summer_codes : options_.summer_codes,
+                    source.term_coding, options_.year_starts);
+    terms_.begin_file(terms);
+    return {options_, missing_, aliases_, source, std::move(terms), grades_.rules(), rule};
   }
 
   std::vector<std::size_t> attribute_columns(const MappedSource& source) {
@@ -219,114 +360,13 @@ class Collector {
     out_.rows.reserve(std::max(needed, std::min(static_cast<std::size_t>(wanted), most_rows_)));
   }
 
-  /// False, for a row that is not to be read further.
-  bool reject(const FileRows& rows, std::string column, const std::string& reason) {
-    ++rejected_here_;
-    out_.rejects.add(rows.number, rows.batch.records[rows.at], std::move(column), reason);
-    return false;
-  }
-
-  void add(FileRows& rows) {
-    const MappedSource& source = rows.source;
-    if (const std::string_view column = rows.text(source.not_a_number); !column.empty()) {
-      reject(rows, std::string(column), "not a number, and an expression needs one");
-      return;
-    }
-    const std::string_view student = rows.text(source.student), course = rows.text(source.course);
-    const bool has_student = !student.empty() && !missing_.contains(student);
-    const bool has_course = !course.empty() && !missing_.contains(course);
-    if (source.keep && rows.text(source.keep) != "true") {
-      ++out_.not_selected;
-      if (has_student) other_students_.number_of(student);
-      if (has_course) other_courses_.number_of(course);
-      return;
-    }
-    if (!has_student) {
-      reject(rows, "student", student.empty() ? "no student" : "no student: a word for missing values stands there");
-      return;
-    }
-    if (!course.empty() && !has_course) {
-      reject(rows, "course", "no course: a word for missing values stands there");
-      return;
-    }
-    Row row;
-    std::int64_t when = 0;  // for the order of attribute values
-    std::int32_t entry = -1;
-    if (!read_time(rows, row, when) || !read_units(rows, row) || !read_entry(rows, entry)) return;
-    row.student = out_.students.number_of(student);
-    if (has_course)
-      read_course(rows, course, row);
-    else if (source.computes_course)
-      ++out_.courses_not_computed;
-    if (entry >= 0) note_entry(row.student, entry);
-    note_attributes(rows, row.student, when);
-    const bool is_known = !out_.rows.empty() && is_copy(out_.rows.back(), row) && take_in(out_.rows.back(), row);
-    if (!is_known) out_.rows.push_back(row);
-  }
-
-  /// Terms stay labels here: what they mean is known when all have been seen.
-  bool read_time(FileRows& rows, Row& row, std::int64_t& when) {
-    const bool from_entry = out_.periods != PeriodRule::as_given;
-    const std::string_view label = rows.cell(rows.source.term);
-    const std::int32_t number = label.empty() ? -1 : terms_.number_of(label);
-    if (from_entry && number < 0) return reject(rows, "term", label.empty() ? "no term" : not_understood(rows, label));
-    if (number >= 0) when = terms_.rough_key(number);
-    row.when = number;
-    if (from_entry) return true;
-    if (number <= std::numeric_limits<std::int16_t>::max()) row.year = static_cast<std::int16_t>(number);
-    const std::string_view period_text = rows.cell(rows.source.period);
-    const auto period = period_in(period_text);
-    if (!period) {
-      return reject(
-          rows, "period",
-          period_text.empty() ? "no period" : concat("period is not a whole number from 1 to ", most_periods));
-    }
-    row.when = *period;
-    if (number < 0) when = *period;
-    return true;
-  }
-
-  /// The first few labels are named: they are no student's, unless the wrong column is taken for the term.
-  std::string not_understood(const FileRows& rows, std::string_view label) {
-    constexpr std::size_t most_named = 5, longest = 40;
-    const auto digits = std::ranges::count_if(label, [](char c) { return c >= '0' && c <= '9'; });
-    const bool may_be_an_id = label == rows.text(rows.source.student) || digits > 6 || label.size() > longest;
+  /// The first few labels are named.
+  std::string not_understood(const std::string& label) {
+    constexpr std::size_t most_named = 5;
     const bool is_named = std::ranges::find(bad_labels_, label) != bad_labels_.end();
-    if (may_be_an_id || (!is_named && bad_labels_.size() >= most_named)) return "term not understood";
-    if (!is_named) bad_labels_.emplace_back(label);
+    if (!is_named && bad_labels_.size() >= most_named) return "term not understood";
+    if (!is_named) bad_labels_.push_back(label);
     return concat("term '", label, "' not understood");
-  }
-
-  bool read_units(FileRows& rows, Row& row) {
-    if (options_.full_time_units <= 0) return true;
-    const std::string_view text = rows.cell(rows.source.units);
-    const auto units = text.empty() ? 0.0 : decimal_in(text);
-    if (!units) return reject(rows, "units", "units is not a number");
-    row.units = static_cast<float>(*units);
-    return true;
-  }
-
-  bool read_entry(FileRows& rows, std::int32_t& entry) {
-    const std::string_view text = rows.cell(rows.source.entry);
-    if (text.empty() || out_.periods == PeriodRule::as_given) return true;
-    entry = terms_.number_of(text);
-    return entry >= 0 || reject(rows, "entry", "entry term not understood");
-  }
-
-  void read_course(FileRows& rows, std::string_view text, Row& row) {
-    if (!aliases_.empty()) {
-      const auto alias = aliases_.find(std::string(text));
-      if (alias != aliases_.end()) text = alias->second;
-    }
-    row.course = out_.courses.number_of(text);
-    if (rows.source.label) out_.label.add(row.course, rows.cell(rows.source.label));
-    if (rows.source.subject) out_.subject.add(row.course, rows.cell(rows.source.subject));
-    if (rows.source.school) out_.school.add(row.course, rows.cell(rows.source.school));
-    const std::string_view grade = rows.cell(rows.source.grade);
-    if (grade.empty()) return;
-    const GradeMeaning meaning = grades_.count(grade, row.student);
-    if (meaning == GradeMeaning::withdrawn && options_.withdrawn == RowRule::drop) row.fate = Fate::withdrawn;
-    if (meaning == GradeMeaning::failed && options_.passed_only) row.fate = Fate::not_passed;
   }
 
   /// Now that all labels are known: what each row's term is, and the rules that go by it.
@@ -367,43 +407,13 @@ class Collector {
   }
 
   void note_missing(const FileRows& rows) {
-    for (const auto& [role, column] : rows.source.roles) {
+    for (const auto& [role, column] : rows.reading.source.roles) {
       if (column >= rows.missing_cells.size() || rows.missing_cells[column] == 0) continue;
       const auto known = std::ranges::find(out_.missing, role, &std::pair<std::string, std::int64_t>::first);
       if (known == out_.missing.end())
         out_.missing.emplace_back(role, rows.missing_cells[column]);
       else
         known->second += rows.missing_cells[column];
-    }
-  }
-
-  /// The earliest of those that a student's rows name.
-  void note_entry(std::uint32_t student, std::int32_t term) {
-    if (student >= out_.entry.size()) out_.entry.resize(student + 1, -1);
-    std::int32_t& known = out_.entry[student];
-    if (known < 0 || terms_.rough_key(term) < terms_.rough_key(known)) known = term;
-  }
-
-  void note_attributes(FileRows& rows, std::uint32_t student, std::int64_t when) {
-    for (std::size_t a = 0; a < rows.attributes.size(); ++a) {
-      AttributeColumn& column = out_.attributes[rows.attributes[a]];
-      if (column.dropped) continue;
-      const std::string_view text = rows.cell(rows.source.attributes[a].column);
-      if (text.empty()) continue;
-      const std::uint32_t value = column.values.number_of(text);
-      if (student >= column.of_student.size()) column.of_student.resize(student + 1);
-      AttributeColumn::Value& known = column.of_student[student];
-      if (known.value == value) {
-        known.when = std::max(known.when, when);
-        continue;
-      }
-      const bool is_first = known.value == StringInterner::none;
-      if (!is_first && column.values.size() > AttributeColumn::most_varying_values) {
-        column = {column.name, {}, {}, /*dropped=*/true};
-        continue;
-      }
-      const bool tie = when == known.when && (is_first || text < column.values.text(known.value));
-      if (when > known.when || tie) known = {when, value};
     }
   }
 
@@ -415,8 +425,9 @@ class Collector {
   TermLabels terms_;
   std::vector<std::string> bad_labels_;            // that were named
   StringInterner other_students_, other_courses_;  // of rows that are not selected
+  double free_ = 0;                                // bytes of memory
   std::size_t most_rows_ = 0;                      // that the memory holds
-  std::int64_t rejected_here_ = 0;                 // of the file being read, not by its reader
+  std::size_t fold_at_ = 0;                        // rows
   RowCollection out_;
 };
 

@@ -51,6 +51,8 @@ struct Row {
     return course == StringInterner::none || fate < Fate::duplicate ? fate : Fate::duplicate;
   }
   bool counts() const { return fate == Fate::kept && course != StringInterner::none; }
+  /// Counts a row that says nothing else; false for others, and where the count would not hold it.
+  bool takes_in(const Row& other);
 };
 
 /// A column that says something of students: of each the value in the latest row; of several there, the first in the
@@ -65,20 +67,32 @@ struct AttributeColumn {
   std::string name;
   StringInterner values;
   std::vector<Value> of_student;
-  bool dropped = false;  // it varies within students and has too many values: a number of the row, not of the student
+  bool varies = false;   // within a student
+  bool dropped = false;  // it varies and has too many values: a number of the row, not of the student
 
+  void note(std::uint32_t student, std::string_view text, std::int64_t when);
+  /// What a part says, whose students have these numbers here.
+  void take_in(const AttributeColumn& part, const std::vector<std::uint32_t>& students);
   std::uint32_t value_of(std::uint32_t student) const {
     return student < of_student.size() ? of_student[student].value : StringInterner::none;
   }
+
+ private:
+  void keep(std::uint32_t student, const Value& value);
+  void drop_if_needless();
 };
 
 /// A course's subject or school as rows give it: the most frequent text, then the first in the alphabet.
 class CourseText {
  public:
   void add(std::uint32_t course, std::string_view text);
+  /// What a part says, whose courses have these numbers here.
+  void take_in(const CourseText& part, const std::vector<std::uint32_t>& courses);
   std::string of(std::uint32_t course) const;
 
  private:
+  void add(std::uint32_t course, std::string_view text, std::int64_t count);
+
   StringInterner texts_;
   std::vector<std::vector<std::pair<std::uint32_t, std::int64_t>>> counts_;
 };

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "desirepath/ingest/ordered_work.h"
+
 namespace desirepath::inline ingest {
 
 namespace {
@@ -152,28 +154,36 @@ int last_period_of(PeriodRule rule, const TableOptions& options) {
   return rule == PeriodRule::as_given ? most_periods : rule == PeriodRule::terms_since_entry ? 8 : 4;
 }
 
+/// The rules that go by one student's rows alone; rows come out by period and course.
+void apply_to_student(std::span<Row> rows, int last_period, const TableOptions& options) {
+  end_after_last_period(rows, last_period, options.later);
+  std::ranges::sort(rows, [](const Row& a, const Row& b) {
+    if (a.when != b.when) return a.when < b.when;
+    if (a.course != b.course) return a.course < b.course;
+    if (a.fate != b.fate) return a.fate > b.fate;  // a row that counts stands for its duplicates
+    return a.units > b.units;                      // whichever came first
+  });
+  mark_duplicates(rows);
+  if (options.repeats != RepeatRule::keep) mark_repeats(rows, options.repeats);
+  if (options.part_time != PartTimeRule::keep) mark_part_time(rows, options);
+  mark_few_periods(rows, options.min_periods);
+}
+
 }  // namespace
 
 SiftedRows apply_rules(RowCollection& collection, const TableOptions& options) {
   SiftedRows sifted = group_by_student(collection);
   sifted.last_period = last_period_of(collection.periods, options);
   const PeriodsFromEntry periods(collection);
-  for (std::size_t s = 0; s < sifted.students.size(); ++s) {
-    const std::span<Row> rows(sifted.rows.data() + sifted.begin[s], sifted.rows.data() + sifted.begin[s + 1]);
-    if (collection.periods != PeriodRule::as_given) periods.set(sifted.students[s], rows);
-    end_after_last_period(rows, sifted.last_period, options.later);
-    std::ranges::sort(rows, [](const Row& a, const Row& b) {
-      if (a.when != b.when) return a.when < b.when;
-      if (a.course != b.course) return a.course < b.course;
-      if (a.fate != b.fate) return a.fate > b.fate;  // a row that counts stands for its duplicates
-      return a.units > b.units;                      // whichever came first
-    });
-    mark_duplicates(rows);
-    if (options.repeats != RepeatRule::keep) mark_repeats(rows, options.repeats);
-    if (options.part_time != PartTimeRule::keep) mark_part_time(rows, options);
-    mark_few_periods(rows, options.min_periods);
-    sifted.presence.push_back(std::ranges::max(rows, {}, &Row::presence).presence);
-  }
+  sifted.presence.resize(sifted.students.size());
+  on_threads(options.threads, sifted.students.size(), [&](std::size_t first, std::size_t last) {
+    for (std::size_t s = first; s < last; ++s) {
+      const std::span<Row> rows(sifted.rows.data() + sifted.begin[s], sifted.rows.data() + sifted.begin[s + 1]);
+      if (collection.periods != PeriodRule::as_given) periods.set(sifted.students[s], rows);
+      apply_to_student(rows, sifted.last_period, options);
+      sifted.presence[s] = std::ranges::max(rows, {}, &Row::presence).presence;
+    }
+  });
   drop_rare_courses(sifted, collection, options.least_takers());
   return sifted;
 }

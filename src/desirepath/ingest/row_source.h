@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "desirepath/ingest/rejects.h"
 
 namespace desirepath::inline ingest {
 
@@ -22,6 +25,22 @@ struct RowBatch {
   }
 };
 
+/// A stretch of a source's rows, read by one thread while others read others. Records count from 1 at its first.
+class RowPiece {
+ public:
+  RowPiece() = default;
+  virtual ~RowPiece() = default;
+  RowPiece(const RowPiece&) = delete;
+  RowPiece& operator=(const RowPiece&) = delete;
+  /// False at the end, with an empty batch.
+  virtual bool next(RowBatch& batch) = 0;
+  /// When read to its end: the records it holds, and those of them that are no rows.
+  virtual std::int64_t record_count() const = 0;
+  virtual std::vector<Reject> take_rejects() { return {}; }
+  /// Whether the end of the piece before it, now read, belongs to this one: it is then to be read again.
+  virtual bool is_changed_by(const RowPiece& /*before*/) { return false; }
+};
+
 class RowSource {
  public:
   virtual ~RowSource() = default;
@@ -32,6 +51,13 @@ class RowSource {
   virtual std::string description() const = 0;
   /// Share read so far, 0 .. 1.
   virtual double fraction() const = 0;
+
+  /// Whether the rows come in pieces, in the place of next().
+  virtual bool begin_pieces() { return false; }
+  /// The next stretch of rows, or null at the end; it may be read while the source goes on, and not outlive it.
+  virtual std::unique_ptr<RowPiece> next_piece() { return nullptr; }
+  /// Records before those of the first piece.
+  virtual std::int64_t records_before_pieces() const { return 0; }
 };
 
 }  // namespace desirepath::inline ingest

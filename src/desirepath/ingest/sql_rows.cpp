@@ -31,6 +31,76 @@ std::string unknown_column(const char* message) {
 
 }  // namespace
 
+namespace {
+
+/// As duckdb.h lays it out: a short text lies in the cell itself. The library's own function costs a call a cell.
+std::string_view text_of(const duckdb_string_t& cell) {
+  const std::uint32_t size = cell.value.inlined.length;
+  return {size <= sizeof cell.value.inlined.inlined ? cell.value.inlined.inlined : cell.value.pointer.ptr, size};
+}
+
+/// The rows of one query as they come.
+class SqlStream {
+ public:
+  /// has_records: the last column numbers the rows; else they are counted.
+  SqlStream(std::size_t columns, bool has_records) : columns_(columns), has_records_(has_records) {}
+  ~SqlStream() {
+    if (chunk_ != nullptr) duckdb_destroy_data_chunk(&chunk_);
+    duckdb_destroy_prepare(&statement_);
+  }
+  SqlStream(const SqlStream&) = delete;
+  SqlStream& operator=(const SqlStream&) = delete;
+
+  bool prepare(duckdb_connection connection, const std::string& sql) {
+    return duckdb_prepare(connection, sql.c_str(), &statement_) == DuckDBSuccess;
+  }
+  /// False at the end, or where it fails: error() tells which.
+  bool next(RowBatch& batch) {
+    batch.clear();
+    batch.column_count = columns_;
+    if (!std::exchange(is_started_, true) &&
+        duckdb_execute_prepared_streaming(statement_, &result_.value) == DuckDBError) {
+      return false;
+    }
+    if (chunk_ != nullptr) duckdb_destroy_data_chunk(&chunk_);
+    chunk_ = duckdb_fetch_chunk(result_.value);
+    if (chunk_ == nullptr) return false;
+    const idx_t rows = duckdb_data_chunk_get_size(chunk_);
+    batch.cells.resize(rows * columns_);
+    for (std::size_t c = 0; c < columns_; ++c) {
+      duckdb_vector vector = duckdb_data_chunk_get_vector(chunk_, c);
+      const auto* texts = static_cast<const duckdb_string_t*>(duckdb_vector_get_data(vector));
+      const std::uint64_t* validity = duckdb_vector_get_validity(vector);  // null: all are there
+      std::string_view* cell = batch.cells.data() + c;
+      for (idx_t r = 0; r < rows; ++r, cell += columns_) {
+        if (validity == nullptr || (validity[r / 64] >> (r % 64) & 1U) != 0) *cell = text_of(texts[r]);
+      }
+    }
+    batch.records.resize(rows);
+    const auto* numbers =
+        static_cast<const std::int64_t*>(duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk_, columns_)));
+    for (idx_t r = 0; r < rows; ++r)
+      batch.records[r] = has_records_ ? numbers[r] : ++counted_;
+    return true;
+  }
+  std::optional<duckdb_error_type> error() {
+    if (duckdb_result_error(&result_.value) == nullptr) return std::nullopt;
+    return duckdb_result_error_type(&result_.value);
+  }
+  std::int64_t counted() const { return counted_; }
+
+ private:
+  std::size_t columns_;
+  bool has_records_;
+  bool is_started_ = false;
+  duckdb_prepared_statement statement_ = nullptr;
+  Result result_;
+  duckdb_data_chunk chunk_ = nullptr;
+  std::int64_t counted_ = 0;
+};
+
+}  // namespace
+
 /// The rows of a running query.
 class SqlRows : public RowSource {
  public:
@@ -38,6 +108,7 @@ class SqlRows : public RowSource {
       : state_(std::move(state)) {
     // Innermost, expressions over text are computed and the columns others need as numbers handed on; then those are
     // cast; outermost, the expressions over numbers are computed.
+    query_.table = state_->relation;
     if (!state_->rows) name_missing(expressions);
     std::string inner, middle, outer, bad = "NULL";
     std::vector<std::size_t> handed_on;
@@ -70,57 +141,76 @@ class SqlRows : public RowSource {
                    quoted_text(state_->columns[c]), " ELSE ", bad, " END");
     }
     const std::string record = state_->record_expression.empty() ? "NULL" : state_->record_expression;
-    const std::string sql = concat("SELECT ", outer, "CAST(", bad, " AS VARCHAR), \"desirepath record\" FROM (SELECT ",
-                                   middle, "\"desirepath record\" FROM (SELECT ", inner, record,
-                                   " AS \"desirepath record\" FROM ", state_->relation, "))");
-    if (duckdb_prepare(state_->connection, sql.c_str(), &statement_) == DuckDBError) fail(DUCKDB_ERROR_BINDER);
-    if (duckdb_execute_prepared_streaming(statement_, &result_.value) == DuckDBError) {
-      fail(duckdb_result_error_type(&result_.value));
-    }
+    query_.before =
+        concat("SELECT ", outer, "CAST(", bad, " AS VARCHAR), \"desirepath record\" FROM (SELECT ", middle,
+               "\"desirepath record\" FROM (SELECT ", inner, record, " AS \"desirepath record\" FROM ", query_.before);
+    query_.after += "))";
+    stream_.emplace(columns_.size(), !state_->record_expression.empty());
+    if (!stream_->prepare(state_->connection, concat(query_.before, query_.table, query_.after)))
+      fail(DUCKDB_ERROR_BINDER);
   }
-  ~SqlRows() override {
-    if (chunk_ != nullptr) duckdb_destroy_data_chunk(&chunk_);
-    duckdb_destroy_prepare(&statement_);
-  }
-  SqlRows(const SqlRows&) = delete;
-  SqlRows& operator=(const SqlRows&) = delete;
 
   const std::vector<std::string>& columns() const override { return columns_; }
   std::string description() const override {
     return state_->rows ? state_->rows->description() : concat(state_->kind, ", ", state_->columns.size(), " columns");
   }
-  double fraction() const override { return state_->rows ? state_->rows->fraction() : 0; }
+  double fraction() const override {
+    if (state_->rows) return state_->rows->fraction();
+    return stretches_given_ == 0
+               ? 0
+               : static_cast<double>(stretches_given_) / static_cast<double>(state_->stretches.size());
+  }
 
   bool next(RowBatch& batch) override {
-    batch.clear();
-    batch.column_count = columns_.size();
-    if (chunk_ != nullptr) duckdb_destroy_data_chunk(&chunk_);
-    chunk_ = duckdb_fetch_chunk(result_.value);
-    if (chunk_ == nullptr) {
-      const char* error = duckdb_result_error(&result_.value);
-      if (state_->failure || error != nullptr) fail(duckdb_result_error_type(&result_.value));
-      return false;
-    }
-    const idx_t rows = duckdb_data_chunk_get_size(chunk_);
-    batch.cells.resize(rows * batch.column_count);
-    for (std::size_t c = 0; c < batch.column_count; ++c) {
-      duckdb_vector vector = duckdb_data_chunk_get_vector(chunk_, c);
-      auto* texts = static_cast<duckdb_string_t*>(duckdb_vector_get_data(vector));
-      std::uint64_t* validity = duckdb_vector_get_validity(vector);
-      for (idx_t r = 0; r < rows; ++r) {
-        if (!duckdb_validity_row_is_valid(validity, r)) continue;
-        batch.cells[r * batch.column_count + c] = {duckdb_string_t_data(&texts[r]), duckdb_string_t_length(texts[r])};
-      }
-    }
-    batch.records.resize(rows);
-    const auto* numbers = static_cast<const std::int64_t*>(
-        duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk_, batch.column_count)));
-    for (idx_t r = 0; r < rows; ++r)
-      batch.records[r] = state_->record_expression.empty() ? ++counted_ : numbers[r];
-    return true;
+    if (stream_->next(batch)) return true;
+    check_end(*stream_);
+    return false;
+  }
+
+  bool begin_pieces() override { return !state_->stretches.empty(); }
+  std::unique_ptr<RowPiece> next_piece() override {
+    if (stretches_given_ == state_->stretches.size()) return nullptr;
+    return std::make_unique<Piece>(*this, state_->stretches[stretches_given_++]);
   }
 
  private:
+  /// A stretch of the table, over a connection of its own.
+  class Piece : public RowPiece {
+   public:
+    Piece(const SqlRows& rows, std::pair<std::int64_t, std::int64_t> stretch)
+        : rows_(rows), stretch_(stretch), stream_(rows.columns_.size(), /*has_records=*/false) {}
+
+    bool next(RowBatch& batch) override {
+      if (connection_.value == nullptr) start();
+      if (stream_.next(batch)) return true;
+      rows_.check_end(stream_);
+      return false;
+    }
+    std::int64_t record_count() const override { return stream_.counted(); }
+
+   private:
+    void start() {
+      const SqlTable::State& state = *rows_.state_;
+      if (duckdb_connect(state.database, &connection_.value) == DuckDBError)
+        throw BackendError("DuckDB could not be started");
+      const std::string table = concat("(SELECT * FROM ", rows_.query_.table, " WHERE ", state.row_number,
+                                       " >= ", stretch_.first, " AND ", state.row_number, " < ", stretch_.second, ")");
+      if (!stream_.prepare(connection_.value, concat(rows_.query_.before, table, rows_.query_.after)))
+        rows_.fail(DUCKDB_ERROR_BINDER);
+    }
+
+    const SqlRows& rows_;
+    std::pair<std::int64_t, std::int64_t> stretch_;
+    Connection connection_;
+    SqlStream stream_;
+  };
+
+  /// Throws unless it ended as it should.
+  void check_end(SqlStream& stream) const {
+    const auto error = stream.error();
+    if (state_->failure || error) fail(error.value_or(DUCKDB_ERROR_INVALID));
+  }
+
   /// Of a file that DuckDB reads itself: the words become no value in the columns that expressions name.
   void name_missing(const std::vector<SqlExpression>& expressions) {
     std::string words, replaced;
@@ -140,8 +230,9 @@ class SqlRows : public RowSource {
                                          quoted_identifier(SqlTable::raw_column))
                                 : "";
     if (!replaced.empty() || !raw.empty()) {
-      state_->relation = concat("(SELECT *", replaced.empty() ? "" : concat(" REPLACE (", replaced, ")"), raw, " FROM ",
-                                state_->relation, ")");
+      query_.before = concat("(SELECT *", replaced.empty() ? "" : concat(" REPLACE (", replaced, ")"), raw, " FROM ");
+      query_.after = ")";
+      state_->relation = concat(query_.before, query_.table, query_.after);
     }
   }
 
@@ -241,10 +332,11 @@ class SqlRows : public RowSource {
 
   std::unique_ptr<SqlTable::State> state_;
   std::vector<std::string> columns_;
-  duckdb_prepared_statement statement_ = nullptr;
-  Result result_;
-  duckdb_data_chunk chunk_ = nullptr;
-  std::int64_t counted_ = 0;
+  struct {
+    std::string before, table, after;
+  } query_;  // the table, or a stretch of it, between the two
+  std::optional<SqlStream> stream_;
+  std::size_t stretches_given_ = 0;
   bool has_expressions_ = false;  // of the user: they may fail where the file does not
 };
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <duckdb.h>
@@ -31,6 +32,15 @@ struct Result {
   Result& operator=(const Result&) = delete;
 };
 
+/// A connection that closes itself.
+struct Connection {
+  duckdb_connection value = nullptr;
+  ~Connection() { duckdb_disconnect(&value); }
+  Connection() = default;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+};
+
 struct SqlTable::State {
   duckdb_database database = nullptr;
   duckdb_connection connection = nullptr;
@@ -51,14 +61,20 @@ struct SqlTable::State {
   MissingValues missing;
   std::optional<std::size_t> as_it_stands;
   std::exception_ptr failure;
+  // Of a table that can be read in stretches: the column that numbers its rows, and the stretches.
+  std::string row_number;
+  std::vector<std::pair<std::int64_t, std::int64_t>> stretches;  // first row, and the one behind the last
 
   State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
+    close();
+    if (descriptor >= 0) ::close(descriptor);
+  }
+  void close() {
     duckdb_disconnect(&connection);
     duckdb_close(&database);
-    if (descriptor >= 0) ::close(descriptor);
   }
 
   /// database_file: null for an empty database; readable: SQL list of the files it may read.
@@ -70,6 +86,9 @@ struct SqlTable::State {
     return concat("try_cast(", decimal_comma[column] ? concat("replace(", name, ", ',', '.')") : name, " AS DOUBLE)");
   }
   void look_at_numbers();
+  /// sizes: of runs of rows that are read as a whole.
+  void cut(const std::string& number_column, const std::vector<std::int64_t>& sizes);
+  std::vector<std::int64_t> numbers(const std::string& sql) const;
   InputError damaged() const {
     return InputError(concat(file, ": the ", kind,
                              " file cannot be read to its end (damaged, cut short, locked by a password or of a kind "

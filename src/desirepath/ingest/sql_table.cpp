@@ -84,6 +84,31 @@ void SqlTable::State::describe_columns() {
   }
 }
 
+std::vector<std::int64_t> SqlTable::State::numbers(const std::string& sql) const {
+  Result result;
+  std::vector<std::int64_t> values;
+  if (duckdb_query(connection, sql.c_str(), &result.value) == DuckDBError) return values;
+  for (idx_t r = 0; r < duckdb_row_count(&result.value); ++r)
+    values.push_back(duckdb_value_int64(&result.value, 0, r));
+  return values;
+}
+
+void SqlTable::State::cut(const std::string& number_column, const std::vector<std::int64_t>& sizes) {
+  constexpr std::int64_t usual = 200'000, most = std::int64_t{1} << 22;  // what is read of one is held in memory
+  const auto is_name = [&](const std::string& column) { return lower_case(column) == number_column; };
+  if (std::ranges::any_of(columns, is_name) || std::ranges::any_of(sizes, [](auto size) { return size > most; }))
+    return;  // a column of the table's own hides the number
+  row_number = number_column;
+  std::int64_t first = 0, last = 0;
+  for (const std::int64_t size : sizes) {
+    last += size;
+    if (last - first < usual) continue;
+    stretches.emplace_back(first, last);
+    first = last;
+  }
+  if (last > first) stretches.emplace_back(first, last);
+}
+
 /// Columns whose every cell in the batch is a number, with at least one.
 void SqlTable::State::look_at_numbers() {
   looks_numeric.assign(columns.size(), false);
@@ -124,9 +149,18 @@ SqlTable SqlTable::of_parquet(const std::filesystem::path& path, int threads) {
   // By its open descriptor: a name is then neither a pattern nor a list of values (year=2020/), and may be any bytes.
   state->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const std::string full = concat("/proc/self/fd/", state->descriptor);
-  state->open(nullptr, concat("[", quoted_text(full), "]"), threads);
+  const std::string readable = concat("[", quoted_text(full), "]");
+  state->open(nullptr, readable, 1);
   state->relation = concat("read_parquet(", quoted_text(full), ", hive_partitioning = false)");
   state->describe_columns();
+  state->cut("file_row_number",
+             state->numbers(concat("SELECT row_group_num_rows FROM (SELECT DISTINCT row_group_id, row_group_num_rows "
+                                   "FROM parquet_metadata(",
+                                   quoted_text(full), ")) ORDER BY row_group_id")));
+  if (state->stretches.empty() && threads > 1) {
+    state->close();
+    state->open(nullptr, readable, threads);
+  }
   return SqlTable(std::move(state));
 }
 
@@ -134,15 +168,15 @@ SqlTable SqlTable::of_database(const std::filesystem::path& path, const std::str
   auto state = std::make_unique<State>();
   state->file = path.string();
   state->kind = "DuckDB";
-  state->open(path.c_str(), "[]", threads);
+  state->open(path.c_str(), "[]", 1);
   Result result;
   duckdb_query(state->connection,
-               "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal UNION ALL "
-               "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL",
+               "SELECT schema_name, table_name, 'table' FROM duckdb_tables() WHERE NOT internal UNION ALL "
+               "SELECT schema_name, view_name, 'view' FROM duckdb_views() WHERE NOT internal ORDER BY ALL",
                &result.value);
-  std::vector<std::string> names, relations;
+  std::vector<std::string> names, relations, kinds;
   for (idx_t r = 0; r < duckdb_row_count(&result.value); ++r) {
-    std::array<std::string, 2> parts;  // a dot in them means nothing
+    std::array<std::string, 3> parts;  // a dot in them means nothing
     for (idx_t c = 0; c < parts.size(); ++c) {
       char* part = duckdb_value_varchar(&result.value, c, r);
       parts.at(c) = part;
@@ -150,6 +184,7 @@ SqlTable SqlTable::of_database(const std::filesystem::path& path, const std::str
     }
     names.push_back(parts[0] == "main" ? parts[1] : concat(parts[0], ".", parts[1]));
     relations.push_back(concat(quoted_identifier(parts[0]), ".", quoted_identifier(parts[1])));
+    kinds.push_back(parts[2]);
   }
   if (names.empty()) throw InputError(concat(state->file, ": the DuckDB file holds no table"));
   std::string chosen = table;
@@ -164,8 +199,21 @@ SqlTable SqlTable::of_database(const std::filesystem::path& path, const std::str
   if (found == names.end()) {
     throw OptionError(concat(state->file, ": no table '", chosen, "'", did_you_mean(chosen, names)));
   }
-  state->relation = relations[static_cast<std::size_t>(found - names.begin())];
+  const auto number = static_cast<std::size_t>(found - names.begin());
+  state->relation = relations[number];
   state->describe_columns();
+  if (kinds[number] == "table") {
+    constexpr std::int64_t row_group = 122'880;
+    const auto last = state->numbers(concat("SELECT max(rowid) FROM ", state->relation));
+    std::vector<std::int64_t> sizes(last.empty() ? 0 : static_cast<std::size_t>(last.front() / row_group + 1),
+                                    row_group);
+    state->cut("rowid", sizes);
+  }
+  if (state->stretches.empty() && threads > 1) {
+    duckdb_destroy_result(&result.value);
+    state->close();
+    state->open(path.c_str(), "[]", threads);
+  }
   return SqlTable(std::move(state));
 }
 

@@ -37,6 +37,13 @@ class StringInterner {
     if (hashes_.size() * 2 > slots_.size()) grow();
     return last_ = number;
   }
+  bool contains(std::string_view text) const {
+    const std::uint64_t hash = hash_of(text);
+    for (std::size_t slot = hash & (slots_.size() - 1); slots_[slot] != none; slot = (slot + 1) & (slots_.size() - 1)) {
+      if (this->text(slots_[slot]) == text) return true;
+    }
+    return false;
+  }
   std::string_view text(std::uint32_t number) const {
     return std::string_view(bytes_).substr(offsets_[number], offsets_[number + 1] - offsets_[number]);
   }

@@ -65,6 +65,15 @@ std::int32_t TermLabels::number_of(std::string_view label) {
   return numbers_.back();
 }
 
+std::vector<std::int32_t> TermLabels::take_in(const TermLabels& part) {
+  std::vector<std::int32_t> numbers(part.labels_.size(), -1);
+  for (std::uint32_t text = 0; text < part.texts_.size(); ++text) {
+    const std::int32_t number = number_of(part.texts_.text(text));
+    if (part.numbers_[text] >= 0) numbers[static_cast<std::size_t>(part.numbers_[text])] = number;
+  }
+  return numbers;
+}
+
 TermLabels::Understood TermLabels::understand() const {
   std::vector<TermReading> readings;
   for (const Label& label : labels_)

@@ -20,6 +20,13 @@ class TermLabels {
   /// Sorts labels as their terms follow each other.
   std::int64_t rough_key(std::int32_t number) const { return labels_[static_cast<std::size_t>(number)].rough_key; }
 
+  /// The earlier of the two, or of those that are (-1: none); of equals the first.
+  void keep_earlier(std::int32_t& known, std::int32_t number) const {
+    if (known < 0 || rough_key(number) < rough_key(known)) known = number;
+  }
+  /// What a part met of the file being read: by its number of each label the number here.
+  std::vector<std::int32_t> take_in(const TermLabels& part);
+
   struct Understood {
     std::vector<Term> terms;               // different ones
     std::vector<std::int32_t> of_label;    // by number of the label: its term, or -1 where it does not fit the others

@@ -418,21 +418,25 @@ class ChainFit : public Training {
       result.kept_log_likelihood = restarts.front().log_likelihood;
       if (best.result.start == restarts.front().start) {
         result.warnings.emplace_back(
-            "no climb came above the chain whose states are kept through all periods, which is "
-            "returned");
+            "letting students change their state between periods described them no better: in the model that is "
+            "returned each keeps one state through all periods");
       }
       restarts.erase(restarts.begin());
     }
     result.restarts = std::move(restarts);
-    result.warnings.insert(result.warnings.end(), best.warnings.begin(), best.warnings.end());
+    for (const std::string& warning : best.warnings)
+      result.warnings.push_back(result.restarts.size() > 1 ? concat("in restart ", best.result.number + 1, " of ",
+                                                                    result.restarts.size(), ", the one kept: ", warning)
+                                                           : warning);
     result.warnings.insert(result.warnings.end(), notes.begin(), notes.end());
     if (best.em.fell) {
-      result.warnings.push_back(
-          concat("the additive ridge is not an exact M step: the objective fell on the way; iterate ",
-                 best.best_iteration, ", the best, is kept"));
+      result.warnings.push_back(concat("training went past its best and back down, as ", setting_name("ridge"),
+                                       " allows: the model of iteration ", best.best_iteration,
+                                       ", the best, is kept; a smaller one falls less"));
     }
     if (result.refinement && result.refinement->kept_round == 0)
-      result.warnings.emplace_back("the refinement found nothing better for the students held out: EM's model is kept");
+      result.warnings.emplace_back(
+          "the refinement described the students held out no better: the model from before it is kept");
     if (refinement_evidence_) {
       result.warnings.push_back(
           concat(setting_name("refine"), ": ", counted(refinement_evidence_->student_count(), "student", "students"),
@@ -444,13 +448,16 @@ class ChainFit : public Training {
     if (candidates_->is_search()) {
       result.starts_at_best = result.count_at_best();
       if (result.starts_at_best == 1 && result.restarts.size() > 1) {
-        result.warnings.push_back(concat("only one of ", result.restarts.size(),
-                                         " starts reached the best likelihood: there may be better; more ",
-                                         setting_name("restarts"), " would tell"));
+        result.warnings.push_back(
+            concat("only one of ", result.restarts.size(),
+                   " starts reached the best likelihood: another run may find better states; raise ",
+                   setting_name("restarts")));
       }
     }
     if (!result.converged && settings_.em.tolerance > 0)
-      result.warnings.push_back(concat("not converged after ", result.iterations, " iterations"));
+      result.warnings.push_back(concat("not converged after ", counted(result.iterations, "iteration", "iterations"),
+                                       ": training was cut short and the states may still change; raise ",
+                                       setting_name("iterations")));
     return result;
   }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/json_number.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/bernoulli.h"
@@ -99,7 +100,8 @@ Vector chain_leave_one_out(const Model& model, const std::string& training, cons
   TrainingContext context{compute};
   for (const auto& row : record.value("transitions", nlohmann::ordered_json::array())) {
     context.transitions.push_back(
-        {row.at(0).get<std::string>(), row.at(1).get<Id>(), row.at(2).get<Id>(), row.at(3).get<double>(), 0});
+        {row.at(0).get<std::string>(), whole_number_in<Id>(row.at(1), "a fixed transition's state"),
+         whole_number_in<Id>(row.at(2), "a fixed transition's state"), row.at(3).get<double>(), 0});
   }
   ChainTask task{cohort.schema(),
                  settings.states,

@@ -46,7 +46,13 @@ bool ChainProblem::reseed_empty_state() {
       int& tries = reseeds_[p][static_cast<std::size_t>(k)];
       if (total[k] > empty_weight || tries >= most_reseeds || rows.row_count() <= 1) continue;
       ++tries;
-      warnings_.insert(concat(state_name(static_cast<Id>(p), k), " emptied and was re-seeded"));
+      const bool per_period = evidence_.layout->structure == TimeStructure::per_period;
+      const Id first_step = evidence_.layout->pools[p].front();
+      // By no number: states are ordered anew in the end.
+      warnings_.insert(
+          concat("a state", per_period ? concat(" of period ", task_.schema.period(first_step)) : "",
+                 " lost all its students on the way and was begun anew with those described worst; nothing needs to be "
+                 "done, 'states' tells how many students each state has in the end"));
       std::vector<std::pair<double, std::int64_t>> worst;
       for (std::int64_t row = 0; row < rows.row_count(); ++row) {
         const double weight = weights.row(row).sum();

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <map>
 
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
 #include "desirepath/learning/kmeans.h"
 #include "desirepath/models/chain_training.h"
 
@@ -134,7 +136,8 @@ bool ChainProblem::part_equal_states(RandomStream stream) {
     }
   }
   maximise_emissions(&parameters_);
-  warnings_.insert("states that began equal were drawn apart");
+  warnings_.insert(concat("some states began alike and were set apart at random: another ", setting_name("seed"),
+                          " may lead to other states; see whether they matter to what you ask"));
   return true;
 }
 

@@ -273,10 +273,10 @@ class CommitteeFit : public Training {
       const std::string count = concat(counted(*iterations_, "iteration", "iterations"), " a tree");
       if (warm_members_.empty()) {
         result.warnings.push_back(pilot_validation_
-                                      ? concat(count, ": found on ",
+                                      ? concat(count, ", the number that described best ",
                                                counted(pilot_validation_->student_count(), "student", "students"),
-                                               " set aside first; the trees are learned from all")
-                                      : concat(count, ": there are too few students to find the best number"));
+                                               " set aside in a trial; the trees are then learned from all students")
+                                      : concat(count, ": there are too few students to try which number is best"));
       }
     }
     return result;

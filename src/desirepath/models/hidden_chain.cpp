@@ -100,9 +100,10 @@ std::string HiddenChain::likelihood_note(const EvidenceBatch& evidence, Likeliho
   }
   if (all.of.empty() || all.rows == 0) return all.of;
   const double mean = sum / static_cast<double>(all.rows);
-  return concat(all.of, ": on ", all.rows, " rows of ", layout_.step_count() > 1 ? "all periods" : "all kinds",
-                " the states themselves give ", fixed(std::abs(mean), 2), mean < 0 ? " less" : " more",
-                " a row on average (largest difference ", fixed(all.largest, 2), ")");
+  return concat(all.of, "; checked without it on ", counted(all.rows, "record", "records"),
+                layout_.step_count() > 1 ? " of a period" : "", ": the log-likelihood would be ",
+                fixed(std::abs(mean), 2), mean < 0 ? " lower" : " higher", " on average, ", fixed(all.largest, 2),
+                " apart at most; smaller differences between students say nothing");
 }
 
 std::vector<RowScores> HiddenChain::answer_scores(const ChainEvidence& data, const Compute& compute) const {

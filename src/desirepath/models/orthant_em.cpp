@@ -148,7 +148,8 @@ class OrthantEm : public Training {
     const double seconds = before.seconds + after.seconds;
     FitResult& kept = report.kept_round == 1 ? after : before;
     if (report.kept_round == 0)
-      kept.warnings.emplace_back("the refinement found nothing better for the students held out: EM's model is kept");
+      kept.warnings.emplace_back(
+          "the refinement described the students held out no better: the model from before it is kept");
     kept.refinement = std::move(report);
     kept.seconds = seconds;
     return std::move(kept);

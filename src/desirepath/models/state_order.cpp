@@ -64,7 +64,10 @@ std::string small_states_note(const std::vector<std::vector<double>>& students, 
     if (names.empty()) continue;
     const std::string where =
         layout.step_count() > 1 ? concat("period ", schema.period(static_cast<Id>(step)), ": ") : "";
-    places.push_back(concat(where, join(names, ", ")));
+    constexpr std::size_t most_named = 6;
+    const std::size_t more = names.size() - std::min(names.size(), most_named);
+    names.resize(names.size() - more);
+    places.push_back(concat(where, join(names, ", "), more > 0 ? concat(" and ", more, " more") : ""));
   }
   if (small == 0) return {};
   return concat(counted(small, "state rests", "states rest"), " on fewer than ", shortest(least_students),

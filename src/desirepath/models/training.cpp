@@ -67,10 +67,13 @@ void FitResult::warn_of_size(const Cohort& trained_on) {
   const std::int64_t enrollments = trained_on.enrollments().one_count(), free = model->parameter_count();
   if (free > enrollments) {
     warnings.push_back(concat("more parameters (", with_separators(free), ") than enrollments (",
-                              with_separators(enrollments), "): fewer ", setting_name("states"),
-                              " or a simpler model would say as much"));
+                              with_separators(enrollments),
+                              "): part of what it says is chance and will not hold for other students; try fewer ",
+                              setting_name("states"), " or a simpler ", setting_name("model")));
   }
-  if (states > trained_on.student_count()) warnings.emplace_back("there are more states than students");
+  if (states > trained_on.student_count())
+    warnings.push_back(
+        concat("there are more states than students, so some describe nobody; ask for fewer ", setting_name("states")));
 }
 
 nlohmann::ordered_json FitResult::to_json() const {

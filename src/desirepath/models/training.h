@@ -10,6 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "desirepath/core/progress.h"
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/models/fit_options.h"
 #include "desirepath/models/refinement_report.h"
 
@@ -90,7 +91,7 @@ struct RestartResult {
 };
 
 /// What rests on fewer students is not for others to see.
-inline constexpr double least_students = 10;
+inline constexpr auto least_students = static_cast<double>(Disclosure::usual);
 
 /// Likelihoods that differ by less, relative, count as one optimum.
 inline constexpr double same_optimum = 1e-4;

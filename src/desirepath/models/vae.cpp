@@ -136,9 +136,10 @@ Estimates Vae::log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind
 }
 
 std::string Vae::likelihood_note(const EvidenceBatch&, LikelihoodKind, const Compute&, Precision precision) const {
-  return concat("a lower bound on the mass, estimated by ",
-                precision == Precision::sampled ? sampled_draws : quick_draws,
-                " weighted draws of each student's code: more draws, a higher bound");
+  return concat(
+      "lower bounds, by ", precision == Precision::sampled ? sampled_draws : quick_draws,
+      " draws a student: the true log-likelihoods are higher, by how much is not known; compare them with those "
+      "of another vae alone");
 }
 
 Estimates Vae::marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute,

@@ -309,17 +309,18 @@ class VaeFit : public Training {
       only.validation = progress.validation_trace[static_cast<std::size_t>(progress.best_epoch - 1)];
       if (!settings_.validation && context_.validation == nullptr)
         result.warnings.push_back(concat(counted(judges_->student_count(), "student", "students"),
-                                         " set aside to say when to stop; the others train"));
+                                         " set aside to say when to stop; the model is learned from the others"));
     } else {
       result.warnings.push_back(concat(counted(result.iterations, "epoch", "epochs"),
-                                       ": there are too few students to find the best number"));
+                                       ": there are too few students to try which number is best"));
     }
     if (cohort_.has_left_students())
-      result.warnings.emplace_back("vae does not know that students leave: periods after that count as unknown");
+      result.warnings.emplace_back(
+          "vae does not know that students leave: what comes after that counts as unknown, not as nothing taken");
     result.restarts.push_back(std::move(only));
     if (!result.converged) {
       result.warnings.push_back(concat("not converged after ", counted(result.iterations, "epoch", "epochs"),
-                                       ": raise ", setting_name("epochs")));
+                                       ": training was cut short; raise ", setting_name("epochs")));
     }
     result.model = std::move(model);
     return result;

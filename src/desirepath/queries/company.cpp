@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -9,6 +10,7 @@
 
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
+#include "desirepath/queries/known.h"
 #include "desirepath/queries/query.h"
 
 namespace desirepath::inline queries {
@@ -124,17 +126,17 @@ class CompanyAnswer : public Answer {
   nlohmann::ordered_json to_json() const override {
     return {{"students", students},
             {"courses", table().to_json()},
-            {"concentrations", rows(concentrations, concentration_pairs).to_json()}};
+            {"concentrations", rows(concentrations.names, concentration_pairs).to_json()}};
   }
-  Table table() const override { return rows(courses, course_pairs); }
+  Table table() const override { return rows(courses.names, course_pairs); }
   void print(std::ostream& out) const override {
     if (!concentration_pairs.empty()) {
       out << "concentrations, of students with half of the courses of each, and two at least\n";
-      rows(concentrations, concentration_pairs, shown_pairs).print_text(out);
+      rows(concentrations.names, concentration_pairs, shown_pairs).print_text(out);
       out << '\n';
     }
     out << "courses of different subjects\n";
-    rows(courses, course_pairs, shown_pairs).print_text(out);
+    rows(titled, course_pairs, shown_pairs).print_text(out);
   }
   std::vector<std::string> notes() const override {
     return {concat("over ", with_separators(students),
@@ -144,18 +146,18 @@ class CompanyAnswer : public Answer {
   }
 
   CompanyThings courses, concentrations;
+  std::vector<std::string> titled;  // the courses, for people
   std::vector<Company> course_pairs, concentration_pairs;
   std::int64_t students = 0;
   Disclosure disclosure;
 
  private:
-  static Table rows(const CompanyThings& things, const std::vector<Company>& pairs,
+  static Table rows(const std::vector<std::string>& names, const std::vector<Company>& pairs,
                     std::size_t most = std::size_t(-1)) {
     Table table({{"one"}, {"other"}, {"students"}, {"expected", 1}, {"lift", 2}, {"at_least", 2}});
     for (std::size_t i = 0; i < std::min(most, pairs.size()); ++i) {
-      table.add_row({things.names[static_cast<std::size_t>(pairs[i].a)],
-                     things.names[static_cast<std::size_t>(pairs[i].b)], pairs[i].students, pairs[i].expected,
-                     pairs[i].lift(), pairs[i].certain_lift()});
+      table.add_row({names[static_cast<std::size_t>(pairs[i].a)], names[static_cast<std::size_t>(pairs[i].b)],
+                     pairs[i].students, pairs[i].expected, pairs[i].lift(), pairs[i].certain_lift()});
     }
     return table;
   }
@@ -169,6 +171,7 @@ std::unique_ptr<Answer> answer_company(const QueryInput& input) {
   answer->students = cohort.student_count();
   answer->disclosure = settings.disclosure;
   answer->courses = CompanyThings::courses(cohort);
+  std::ranges::transform(cohort.schema().courses(), std::back_inserter(answer->titled), full_name);
   answer->concentrations = CompanyThings::concentrations(cohort.schema(), answer->courses);
   answer->course_pairs = find_company(answer->courses, answer->disclosure);
   answer->concentration_pairs = find_company(answer->concentrations, answer->disclosure);

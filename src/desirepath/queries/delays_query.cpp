@@ -1,5 +1,6 @@
 // The question: which courses come late, for whom, by which detours, and which pairs are never in one period.
 #include <algorithm>
+#include <functional>
 
 #include <nlohmann/json.hpp>
 
@@ -78,14 +79,14 @@ class DelaysAnswer : public Answer {
     rows.print_text(out);
     if (!apart.empty()) {
       out << "\nhardly ever in one period, though often taken by the same students: a conflict of schedules?\n";
-      apart_table(shown_pairs).print_text(out);
+      apart_table(shown_pairs, full_name).print_text(out);
     }
     if (!goal.empty()) {
-      out << "\non the way to " << goal << ", more than expected\n";
+      out << "\non the way to " << full_name(schema.course(schema.require_course(goal))) << ", more than expected\n";
       if (detours.empty())
         out << "  nothing\n";
       else
-        detour_table(shown_rows).print_text(out);
+        detour_table(shown_rows, full_name).print_text(out);
     }
   }
   std::vector<std::string> notes() const override {
@@ -109,23 +110,26 @@ class DelaysAnswer : public Answer {
     const auto count = static_cast<double>(delay.own.students);
     return disclosure.tells(count, static_cast<double>(students)) ? Cell(delay.own.students) : Cell();
   }
+  using Naming = std::function<std::string(const Course&)>;
+  static std::string short_name(const Course& course) { return course.name; }
   const std::string& name(Id course) const { return schema.course(course).name; }
   /// A small number of students is not told, nor is a chance that would tell it.
-  Table apart_table(std::size_t most = std::size_t(-1)) const {
+  Table apart_table(std::size_t most = std::size_t(-1), const Naming& naming = short_name) const {
     Table rows({{"course"}, {"other"}, {"took_both"}, {"expected_together", 1}, {"together"}, {"chance"}});
     for (std::size_t i = 0; i < std::min(most, apart.size()); ++i) {
       const ApartPair& pair = apart[i];
       const bool told = disclosure.tells(static_cast<double>(pair.together));
-      rows.add_row({name(pair.a), name(pair.b), pair.both, pair.expected,
+      rows.add_row({naming(schema.course(pair.a)), naming(schema.course(pair.b)), pair.both, pair.expected,
                     told ? Cell(pair.together) : Cell(concat("under ", disclosure.least())),
                     pair.chance(told ? pair.together : disclosure.least() - 1)});
     }
     return rows;
   }
-  Table detour_table(std::size_t most = std::size_t(-1)) const {
+  Table detour_table(std::size_t most = std::size_t(-1), const Naming& naming = short_name) const {
     Table rows({{"course"}, {"took_it_before"}, {"expected", 1}, {"surplus", 1}});
     for (std::size_t i = 0; i < std::min(most, detours.size()); ++i)
-      rows.add_row({name(detours[i].course), detours[i].taken, detours[i].expected, detours[i].surplus()});
+      rows.add_row(
+          {naming(schema.course(detours[i].course)), detours[i].taken, detours[i].expected, detours[i].surplus()});
     return rows;
   }
 };

@@ -1,6 +1,7 @@
 // What students take in periods that are not known, given anything that is.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include <nlohmann/json.hpp>
 
@@ -190,12 +191,9 @@ class TotalAnswer : public Answer {
     return {{"students", students}, {"courses", table().to_json()}, {"withheld_courses", withheld}};
   }
   Table table() const override {
-    Table all({{"period"}, {"course"}, {"expected", 1}, {"low", 1}, {"high", 1}});
-    for (const Row& row : rows)
-      all.add_row({schema.period(schema.period_of(row.bit)), schema.course(schema.course_of(row.bit)).name,
-                   row.expected, row.low, row.high});
-    return all;
+    return table_of([](const Course& course) { return course.name; });
   }
+  void print(std::ostream& out) const override { table_of(full_name).print_text(out); }
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines = {concat(
         "low .. high holds the number of takers 19 times of 20: students choose for themselves",
@@ -212,6 +210,15 @@ class TotalAnswer : public Answer {
   std::vector<Row> rows;
   std::int64_t withheld = 0, refits = 0;
   Disclosure disclosure;
+
+ private:
+  Table table_of(const std::function<std::string(const Course&)>& name) const {
+    Table all({{"period"}, {"course"}, {"expected", 1}, {"low", 1}, {"high", 1}});
+    for (const Row& row : rows)
+      all.add_row({schema.period(schema.period_of(row.bit)), name(schema.course(schema.course_of(row.bit))),
+                   row.expected, row.low, row.high});
+    return all;
+  }
 };
 
 std::vector<Id> asked_periods(const Schema& schema, const InferSettings& settings, const EvidenceBatch& evidence) {

@@ -110,13 +110,15 @@ class PrerequisitesAnswer : public Answer {
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines = {
-        concat(source, "; ", students_each,
-               " drawn for each course at most; intervals by resampling those students "
-               "under the fixed model"),
-        from_cohort ? concat("ranked by what ", with_separators(direct_students),
-                             " students did beyond the model's expectation from their earlier periods: the certain "
-                             "part of the log-odds times the share who had it")
-                    : "ranked by score: by how much it raises the other, times the share who had it",
+        concat(
+            source, "; ", students_each,
+            " drawn for each course at most; intervals tell how far other students would move the figures, the model "
+            "taken as it is"),
+        from_cohort
+            ? concat("ranked by what ", with_separators(direct_students),
+                     " students did beyond what their earlier periods let expect: how much likelier those who had "
+                     "the course before took the later one, at least, times the share of its takers who had it")
+            : "ranked by score: by how much it raises the other, times the share who had it",
         concat("pairs with ", disclosure.few(),
                " students who took one before the other score 0; where all but as few had it, all count as having it")};
     if (const std::int64_t left_out = as_curriculum ? curriculum().left_out : 0; left_out > 0)

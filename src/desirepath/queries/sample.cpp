@@ -118,7 +118,7 @@ class SampleAnswer : public Answer {
     if (all > shown)
       out << "and " << with_separators(all - shown) << " more: " << setting_name("csv") << " lists all\n";
     out << "drawn from " << model_;
-    if (training_.contains("students"))
+    if (training_.contains("students") && training_["students"].is_number_integer())
       out << ", learned from " << with_separators(training_["students"].get<std::int64_t>()) << " students";
     out << (conditional_ ? ", given what is known of the student\n" : "\n");
   }

@@ -214,7 +214,8 @@ class ScoreAnswer : public Answer {
     }
     quantiles.print_text(out, "  ");
     if (with_student)
-      out << "each student left out (" << left_out << "); with the student the mean is "
+      out << "each student is scored by a model that one step of training took their own record out of, nearly one "
+             "learned without it; with it the mean is "
           << fixed(with_student->mean_of_possible, 4) << '\n';
     if (high && low) print_contrast(out);
     for (const auto& [student, list] : unusual)
@@ -228,8 +229,11 @@ class ScoreAnswer : public Answer {
   }
   std::vector<std::string> warnings() const override {
     if (scores.impossible == 0) return {};
-    return {concat(counted(scores.impossible, "student is", "students are"),
-                   " impossible under the model (probability 0, shown empty): there is no mean over all")};
+    return {concat(
+        counted(scores.impossible, "student is", "students are"),
+        " impossible under the model (probability 0, shown empty) and in no mean: they did what nobody did whom it was "
+        "learned from; a fit with ",
+        setting_name("pseudocount"), " above 0 allows for it")};
   }
 
   static constexpr const char* left_out = "one EM step towards the optimum without the student";
@@ -274,7 +278,7 @@ class ScoreAnswer : public Answer {
     for (const auto& [name, portrait] : {std::pair("most", &*high), std::pair("least", &*low)}) {
       std::vector<std::string> parts;
       for (const auto& [course, share] : portrait->most_taken)
-        parts.push_back(concat(cohort.schema().course(course).name, " ", fixed(100 * share, 0), "%"));
+        parts.push_back(concat(full_name(cohort.schema().course(course)), " ", fixed(100 * share, 0), "%"));
       if (!parts.empty()) out << "  the " << name << " typical take " << join(parts, ", ") << '\n';
     }
   }

@@ -160,8 +160,9 @@ class StatesAnswer : public Answer {
     }
     if (refits_ > 0) {
       lines.push_back(concat("found again: the share of ", refits_,
-                             " fits to students drawn with replacement that have a state of mostly the same students "
-                             "(Jaccard index above 0.5); in brackets the mean index"));
+                             " fits to as many students drawn anew from these that have a state of mostly the same "
+                             "students (over half of those in either are in both); in brackets the mean share in both; "
+                             "a state seldom found again may be chance"));
     }
     return lines;
   }
@@ -347,7 +348,8 @@ class LinksAnswer : public Answer {
         << " ties, by what the timing of one course says of the other's (nats):\n";
     Table rows({{"course"}, {"linked to"}, {"information", 3}, {"share of trees", 2}});
     for (std::size_t i = 0; i < std::min(shown, links_.size()); ++i)
-      rows.add_row(table().rows()[i]);
+      rows.add_row({full_name(schema_.course(links_[i].first)), full_name(schema_.course(links_[i].second)),
+                    links_[i].information, links_[i].share});
     rows.print_text(out, "  ");
     if (links_.size() > shown) out << setting_name("csv") << " lists all\n";
   }

@@ -1,0 +1,194 @@
+// What is read side by side is what is read one after the other.
+#include <atomic>
+#include <random>
+#include <stdexcept>
+
+#include "support/support.h"
+#include "support/text_tables.h"
+
+#include "desirepath/core/text.h"
+#include "desirepath/ingest/delimited_reader.h"
+#include "desirepath/ingest/ordered_work.h"
+
+namespace desirepath {
+namespace {
+
+std::optional<int> up_to(int& next, int end) {
+  return next < end ? std::optional(next++) : std::nullopt;
+}
+
+TEST(OrderedWork, TakesInOrderForAnyNumberOfThreads) {
+  for (const int threads : {1, 2, 3, 7}) {
+    int next = 0;
+    std::atomic<int> under_way = 0;
+    int most = 0;
+    std::vector<int> taken;
+    OrderedWork work(
+        [&] {
+          most = std::max(most, ++under_way);
+          return up_to(next, 500);
+        },
+        [](int thing) { return thing * thing; },
+        [&](int made) {
+          --under_way;
+          taken.push_back(made);
+        });
+    work.run(threads);
+    ASSERT_EQ(taken.size(), 500U);
+    for (int i = 0; i < 500; ++i)
+      EXPECT_EQ(taken[static_cast<std::size_t>(i)], i * i);
+    EXPECT_LE(most, 2 * threads + 2);
+  }
+}
+
+TEST(OrderedWork, ThrowsWhatTheFirstInOrderThrew) {
+  for (const int threads : {1, 2, 7}) {
+    for (const char* place : {"give", "work", "take"}) {
+      int next = 0;
+      std::vector<int> taken;
+      const auto fail = [&](const char* where, int thing) {
+        if (std::string(place) == where && thing >= 40) throw std::runtime_error(concat(thing));
+      };
+      OrderedWork work(
+          [&] {
+            fail("give", next);
+            return up_to(next, 200);
+          },
+          [&](int thing) {
+            fail("work", thing);
+            return thing;
+          },
+          [&](int made) {
+            fail("take", made);
+            taken.push_back(made);
+          });
+      try {
+        work.run(threads);
+        ADD_FAILURE() << "nothing was thrown in " << place;
+      } catch (const std::runtime_error& error) {
+        EXPECT_STREQ(error.what(), "40") << place;
+      }
+      EXPECT_EQ(taken.size(), 40U) << place;
+    }
+  }
+}
+
+struct Reading {
+  std::vector<std::string> rows;  // the record and its cells
+  std::vector<std::string> rejects;
+  bool operator==(const Reading&) const = default;
+};
+
+class ReadText {
+ public:
+  explicit ReadText(const std::string& text)
+      : reader_(std::make_unique<TextDecoder>(test::bytes_of(text), "file", ""), "file", 0, {}, rejects_) {}
+
+  Reading one_after_the_other() {
+    while (reader_.next(batch_))
+      add_batch(0);
+    for (const Reject& reject : rejects_.kept())
+      add(reject, 0);
+    return reading_;
+  }
+  /// pieces: how many there were; again: how many had to be read twice.
+  Reading in_pieces(int& pieces, int& again) {
+    EXPECT_TRUE(reader_.begin_pieces());
+    std::int64_t records = reader_.records_before_pieces();
+    std::unique_ptr<RowPiece> before;
+    while (auto piece = reader_.next_piece()) {
+      const std::size_t rows_before = reading_.rows.size();
+      const auto read = [&] {
+        reading_.rows.resize(rows_before);
+        while (piece->next(batch_))
+          add_batch(records);
+      };
+      read();
+      if (before && piece->is_changed_by(*before)) {
+        read();
+        ++again;
+      }
+      for (const Reject& reject : piece->take_rejects())
+        add(reject, records);
+      records += piece->record_count();
+      before = std::move(piece);
+      ++pieces;
+    }
+    return reading_;
+  }
+
+ private:
+  void add_batch(std::int64_t before) {
+    for (std::size_t r = 0; r < batch_.row_count(); ++r) {
+      std::string row = std::to_string(before + batch_.records[r]);
+      for (std::size_t c = 0; c < batch_.column_count; ++c)
+        row += concat("|", batch_.cell(r, c));
+      reading_.rows.push_back(std::move(row));
+    }
+  }
+  void add(const Reject& reject, std::int64_t before) {
+    reading_.rejects.push_back(concat(before + reject.record, " ", reject.column, ": ", reject.reason));
+  }
+
+  RejectLog rejects_;
+  DelimitedReader reader_;
+  RowBatch batch_;
+  Reading reading_;
+};
+
+/// Records of two cells, some over many lines, some broken; about as many bytes.
+std::string hostile_text(std::size_t bytes, unsigned seed) {
+  std::mt19937 draw(seed);
+  std::string text = "x,y\n";
+  while (text.size() < bytes) {
+    const unsigned kind = draw() % 100;
+    const std::string number = std::to_string(draw() % 1000);
+    if (kind < 40) {
+      text += concat(number, ",plain\n");
+    } else if (kind < 60) {
+      text += concat(number, ",\"say \"\"hi\"\", twice\"\r\n");
+    } else if (kind < 62) {
+      text += concat(number, ",\"", std::string(draw() % 200'000, '\n'), "\"\n");  // lines of a cell
+    } else if (kind < 63) {
+      text += concat(number, ",\"", std::string(draw() % 40, 'z'), "\n");  // a quote that does not close here
+    } else if (kind < 64) {
+      text += concat(number, ",", std::string(draw() % 1'300'000, 'l'), "\n");
+    } else if (kind < 66) {
+      text += concat(number, draw() % 2 == 0 ? ",a,b\n" : "\n");
+    } else if (kind < 67) {
+      text += concat(number, ",\xC3\n");
+    } else if (kind < 70) {
+      text += "\n";
+    } else {
+      text += concat(number, ",\xC3\xA9t\xC3\xA9\n");
+    }
+  }
+  if (seed % 2 == 0) text += "9,the end";
+  if (seed % 3 == 0) text += "\n9,\"open";
+  return text;
+}
+
+TEST(DelimitedReader, PiecesHoldTheSameRows) {
+  int again = 0;
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    const std::string text = hostile_text(std::size_t{17} << 20, seed);
+    int pieces = 0;
+    const Reading cut = ReadText(text).in_pieces(pieces, again);
+    EXPECT_GE(pieces, 4);
+    const Reading whole = ReadText(text).one_after_the_other();
+    EXPECT_FALSE(whole.rejects.empty());
+    EXPECT_TRUE(cut == whole) << "seed " << seed << ": " << cut.rows.size() << " rows of " << whole.rows.size() << ", "
+                              << cut.rejects.size() << " rejects of " << whole.rejects.size();
+  }
+  EXPECT_GT(again, 0);  // some cuts were inside of a cell
+}
+
+TEST(DelimitedReader, PiecesOfAShortText) {
+  for (const char* text : {"x,y\n", "x,y", "x,y\n1,2", "x,y\n1,2\n\n", "x,y\n1,\"2", "sep=;\nx;y\n1;2\n"}) {
+    int pieces = 0, again = 0;
+    EXPECT_TRUE(ReadText(text).in_pieces(pieces, again) == ReadText(text).one_after_the_other()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace desirepath
