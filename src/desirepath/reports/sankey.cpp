@@ -1,0 +1,379 @@
+#include "desirepath/reports/sankey.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "desirepath/core/text.h"
+#include "desirepath/reports/axes.h"
+#include "desirepath/reports/palette.h"
+#include "desirepath/reports/sankey_layout.h"
+
+namespace desirepath::inline reports {
+
+namespace {
+
+constexpr std::size_t traced_paths = 20;  // that ribbons say they belong to
+
+std::int64_t rounded(double students) {
+  return std::llround(students);
+}
+
+std::size_t step_count(const StateFlows& flows) {
+  std::size_t steps = 0;
+  for (const PathNode& node : flows.nodes)
+    steps = std::max(steps, static_cast<std::size_t>(node.step) + 1);
+  return steps;
+}
+
+double student_count(const StateFlows& flows) {
+  double students = 0;
+  for (const PathNode& node : flows.nodes) {
+    if (node.step == 0) students += node.students;
+  }
+  return students;
+}
+
+std::string colour_of(const PathNode& node) {
+  return node.states.size() == 1 ? series_colour(node.states.front()) : neutral_colour();
+}
+
+/// What stands for the name where there is no room for it: the state's number.
+std::string mark_of(const PathNode& node) {
+  return node.states.size() == 1 ? std::to_string(node.states.front()) : "+";
+}
+
+std::string words_of(const StateFlows& flows, const std::vector<std::size_t>& nodes) {
+  std::vector<std::string> names;
+  for (const std::size_t node : nodes)
+    names.push_back(flows.nodes[node].name);
+  return join(names, " → ");
+}
+
+SankeyGraph graph_of(const StateFlows& flows, RibbonWidth width) {
+  SankeyGraph graph;
+  std::vector<double> in(flows.nodes.size(), 0), out(flows.nodes.size(), 0);
+  for (const PathFlow& flow : flows.flows) {
+    const double value = width == RibbonWidth::flow ? flow.students : flow.probability;
+    graph.links.push_back({flow.from, flow.to, value});
+    out[flow.from] += value;
+    in[flow.to] += value;
+  }
+  for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
+    const double least = std::max(in[n], out[n]);
+    graph.nodes.push_back({static_cast<std::size_t>(flows.nodes[n].step), width == RibbonWidth::flow
+                                                                              ? std::max(least, flows.nodes[n].students)
+                                                                              : std::max(least, 0.05)});
+  }
+  return graph;
+}
+
+/// How strong each node and ribbon is, 0 .. 1; all where nothing is highlighted.
+struct Strength {
+  std::vector<double> node, flow;
+};
+
+/// The path itself is as strong as can be, and what follows it as likely as it is.
+Strength strengths_of(const StateFlows& flows, const std::vector<std::size_t>& highlight) {
+  if (highlight.empty())
+    return {std::vector<double>(flows.nodes.size(), 1), std::vector<double>(flows.flows.size(), 1)};
+  Strength strength{std::vector<double>(flows.nodes.size(), 0), std::vector<double>(flows.flows.size(), 0)};
+  std::vector<double> reached(flows.nodes.size(), 0);
+  reached[highlight.back()] = 1;
+  for (const std::size_t node : highlight)
+    strength.node[node] = 1;
+  for (std::size_t i = 1; i < highlight.size(); ++i) {
+    for (std::size_t f = 0; f < flows.flows.size(); ++f) {
+      if (flows.flows[f].from == highlight[i - 1] && flows.flows[f].to == highlight[i]) strength.flow[f] = 1;
+    }
+  }
+  for (Id step = flows.nodes[highlight.back()].step; step < static_cast<Id>(step_count(flows)); ++step) {
+    for (std::size_t f = 0; f < flows.flows.size(); ++f) {
+      const PathFlow& flow = flows.flows[f];
+      if (flows.nodes[flow.from].step != step || reached[flow.from] <= 0) continue;
+      const double chance = reached[flow.from] * flow.probability;
+      reached[flow.to] += chance;
+      strength.flow[f] = chance;
+      strength.node[flow.to] = std::max(strength.node[flow.to], std::min(1.0, reached[flow.to]));
+    }
+  }
+  return strength;
+}
+
+/// Where a diagram is drawn.
+struct Panel {
+  double left, top, width, height, node_width;
+
+  double x(std::size_t column, std::size_t columns) const {
+    return columns < 2 ? left
+                       : left + (width - node_width) * static_cast<double>(column) / static_cast<double>(columns - 1);
+  }
+};
+
+std::string ribbon_outline(Point from, Point to, double breadth) {
+  const double middle = (from.x + to.x) / 2;
+  const auto at = [](double x, double y) { return concat(coordinate(x), " ", coordinate(y)); };
+  return concat("M", at(from.x, from.y), "C", at(middle, from.y), " ", at(middle, to.y), " ", at(to.x, to.y), "V",
+                coordinate(to.y + breadth), "C", at(middle, to.y + breadth), " ", at(middle, from.y + breadth), " ",
+                at(from.x, from.y + breadth), "Z");
+}
+
+/// "0 3": the numbers of the told paths that take this flow.
+std::string paths_through(const StateFlows& flows, const PathFlow& flow) {
+  std::vector<std::string> numbers;
+  for (std::size_t p = 0; p < std::min(traced_paths, flows.paths.size()); ++p) {
+    const std::vector<std::size_t>& nodes = flows.paths[p].nodes;
+    for (std::size_t i = 1; i < nodes.size(); ++i) {
+      if (nodes[i - 1] == flow.from && nodes[i] == flow.to) numbers.push_back(std::to_string(p));
+    }
+  }
+  return join(numbers, " ");
+}
+
+/// Students who come from or go to where it cannot be told: a short end in the neutral colour.
+void draw_stub(Svg& svg, Point at, double breadth, double direction) {
+  if (breadth < 0.5) return;
+  const double reach = 14 * direction;
+  svg.path(concat("M", coordinate(at.x), " ", coordinate(at.y), "l", coordinate(reach), " ", coordinate(breadth / 2),
+                  "L", coordinate(at.x), " ", coordinate(at.y + breadth), "Z"),
+           concat("class=\"withheld\" fill=\"", neutral_colour(), "\" fill-opacity=\"0.6\""));
+}
+
+void draw_ribbons(Svg& svg, const StateFlows& flows, const SankeyLayout& layout, const Strength& strength,
+                  const Panel& panel, bool is_highlighted) {
+  const std::size_t columns = step_count(flows);
+  std::vector<double> in(flows.nodes.size(), 0), out(flows.nodes.size(), 0);
+  std::vector<std::size_t> order(flows.flows.size());
+  for (std::size_t f = 0; f < order.size(); ++f)
+    order[f] = f;
+  // The pale below the strong, the wide below the narrow.
+  std::ranges::stable_sort(order, {}, [&](std::size_t f) { return strength.flow[f]; });
+  for (const std::size_t f : order) {
+    const PathFlow& flow = flows.flows[f];
+    const PathNode &from = flows.nodes[flow.from], &to = flows.nodes[flow.to];
+    in[flow.to] += layout.breadth[f];
+    out[flow.from] += layout.breadth[f];
+    const bool is_on = strength.flow[f] > 0;
+    const std::string colour = is_on ? colour_of(from) : "#C9C9C9";
+    const double opacity = !is_highlighted ? 0.5 : is_on ? 0.3 + 0.6 * strength.flow[f] : 0.35;
+    const auto column = static_cast<std::size_t>(from.step);
+    svg.path(ribbon_outline({panel.x(column, columns) + panel.node_width, layout.from_top[f] + panel.top},
+                            {panel.x(column + 1, columns), layout.to_top[f] + panel.top}, layout.breadth[f]),
+             concat("class=\"ribbon\" data-from=\"", flow.from, "\" data-to=\"", flow.to, "\" data-path=\"",
+                    paths_through(flows, flow), "\" fill=\"", colour, "\" fill-opacity=\"", fixed(opacity, 2), "\""),
+             concat(from.name, " → ", to.name, ": ", counted(rounded(flow.students), "student", "students"), ", ",
+                    percent(flow.probability), " of those in the first"));
+  }
+  for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
+    const auto column = static_cast<std::size_t>(flows.nodes[n].step);
+    const double x = panel.x(column, columns), top = layout.node_top[n] + panel.top;
+    if (column + 1 < columns) draw_stub(svg, {x + panel.node_width, top + out[n]}, layout.node_height[n] - out[n], 1);
+    if (column > 0) draw_stub(svg, {x, top + in[n]}, layout.node_height[n] - in[n], -1);
+  }
+}
+
+void draw_nodes(Svg& svg, const StateFlows& flows, const SankeyLayout& layout, const Strength& strength,
+                const Panel& panel) {
+  const std::size_t columns = step_count(flows);
+  for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
+    const PathNode& node = flows.nodes[n];
+    svg.open_group(concat("class=\"node\" data-node=\"", n, "\""));
+    svg.rectangle(panel.x(static_cast<std::size_t>(node.step), columns), layout.node_top[n] + panel.top,
+                  panel.node_width, std::max(1.0, layout.node_height[n]),
+                  strength.node[n] > 0 ? colour_of(node) : translucent(colour_of(node), 0.35),
+                  concat(node.name, ": ", counted(rounded(node.students), "student", "students")));
+    svg.close_group();
+  }
+}
+
+/// Words over ribbons, with a rim of paper.
+void draw_on_ribbons(Svg& svg, Point at, const std::string& words, double room, const TextStyle& style) {
+  svg.open_group("paint-order=\"stroke\" stroke=\"#FFFFFF\" stroke-width=\"3\" stroke-linejoin=\"round\"");
+  svg.label(at, words, room, style);
+  svg.close_group();
+}
+
+void draw_periods(Svg& svg, const StateFlows& flows, const Schema& schema, const Panel& panel, double room) {
+  const std::size_t columns = step_count(flows);
+  for (std::size_t c = 0; c < columns; ++c) {
+    const std::string name =
+        static_cast<Id>(c) < schema.period_count() ? schema.period(static_cast<Id>(c)) : std::to_string(c + 1);
+    const std::string words = name.size() < 4 ? concat("period ", name) : name;
+    const bool is_last = c > 0 && c + 1 == columns;
+    const double x = panel.x(c, columns) + (is_last && room < 80 ? panel.node_width : 0);
+    svg.label({x, panel.top - 12}, words, room, {text_size, is_last && room < 80 ? "end" : "start", quiet_ink, true});
+  }
+}
+
+std::string basis_of(const StateFlows& flows, RibbonWidth width) {
+  std::string basis =
+      concat("n = ", with_separators(rounded(student_count(flows))), " students; ribbons as wide as ",
+             width == RibbonWidth::flow ? "their students" : "the probability for who is in the state they come from");
+  if (flows.withheld > 0)
+    basis += concat("; flows of ", with_separators(rounded(flows.withheld)),
+                    " students too few to be told, in the neutral colour as short ends");
+  return basis;
+}
+
+Table table_of(const StateFlows& flows, const Schema& schema) {
+  Table table({{"period"}, {"from"}, {"to"}, {"students"}, {"probability", 3}});
+  std::vector<PathFlow> sorted = flows.flows;
+  std::ranges::stable_sort(sorted, {},
+                           [&](const PathFlow& flow) { return std::pair(flows.nodes[flow.from].step, flow.from); });
+  for (const PathFlow& flow : sorted) {
+    table.add_row({schema.period(flows.nodes[flow.from].step), flows.nodes[flow.from].name, flows.nodes[flow.to].name,
+                   rounded(flow.students), flow.probability});
+  }
+  return table;
+}
+
+std::string finding_of(const StateFlows& flows, const std::vector<std::size_t>& highlight) {
+  const double all = student_count(flows);
+  if (!highlight.empty()) {
+    const PathFlow* next = nullptr;
+    for (const PathFlow& flow : flows.flows) {
+      if (flow.from == highlight.back() && (next == nullptr || flow.probability > next->probability)) next = &flow;
+    }
+    const auto told = std::ranges::find(flows.paths, highlight, &StatePath::nodes);
+    std::string words = concat("The path ", words_of(flows, highlight));
+    if (told != flows.paths.end())
+      words += concat(" is taken by ", with_separators(rounded(told->students)), " students, ",
+                      percent(told->students / all));
+    if (next != nullptr)
+      words += concat(told != flows.paths.end() ? "; " : " ", "leads most often, by ", percent(next->probability),
+                      ", to ", flows.nodes[next->to].name);
+    return words + ".";
+  }
+  if (!flows.paths.empty()) {
+    const StatePath& first = flows.paths.front();
+    return concat("The most frequent of ", with_separators(std::ssize(flows.paths)), " paths that can be told is ",
+                  words_of(flows, first.nodes), ": ", with_separators(rounded(first.students)), " students, ",
+                  percent(first.students / all), ".");
+  }
+  if (flows.flows.empty()) return "No flow between states can be told.";
+  const PathFlow& largest = flows.flows.front();
+  return concat("The largest flow is from ", flows.nodes[largest.from].name, " to ", flows.nodes[largest.to].name, ": ",
+                with_separators(rounded(largest.students)), " students.");
+}
+
+std::size_t most_nodes(const StateFlows& flows) {
+  std::map<Id, std::size_t> count;
+  std::size_t most = 1;
+  for (const PathNode& node : flows.nodes)
+    most = std::max(most, ++count[node.step]);
+  return most;
+}
+
+}  // namespace
+
+Figure state_sankey(const StateFlows& flows, const Schema& schema, const SankeyOptions& options) {
+  const std::string title = "How students move between states";
+  const std::string finding = finding_of(flows, options.highlight);
+  const std::size_t columns = std::max<std::size_t>(1, step_count(flows)), rows = most_nodes(flows);
+  // Two lines of a name and one of numbers while there is room.
+  const std::size_t name_lines = rows <= 7 ? 2 : 1;
+  const double line = 14, pitch = rows <= 14 ? line * static_cast<double>(name_lines + 1) + 4 : line + 2;
+  const double height = std::max(340.0, pitch * static_cast<double>(rows) + 120);
+  const Panel panel{14, 34, figure_width - 14 - 150, height, 14};
+  const double room =
+      columns < 2 ? 300 : (panel.width - panel.node_width) / static_cast<double>(columns - 1) - panel.node_width - 12;
+  Svg svg(figure_width, panel.top + height + 14, title, finding);
+  const SankeyLayout layout = lay_out(graph_of(flows, options.width), {height, 8, pitch});
+  const Strength strength = strengths_of(flows, options.highlight);
+  draw_periods(svg, flows, schema, panel, std::min(room, 140.0));
+  draw_ribbons(svg, flows, layout, strength, panel, !options.highlight.empty());
+  draw_nodes(svg, flows, layout, strength, panel);
+  const double all = std::max(student_count(flows), 1e-12);
+  for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
+    const PathNode& node = flows.nodes[n];
+    const auto column = static_cast<std::size_t>(node.step);
+    const double x = panel.x(column, columns) + panel.node_width + 5;
+    const double here = column + 1 == columns ? figure_width - x - 6 : room;
+    const bool is_on = strength.node[n] > 0;
+    const TextStyle style{text_size, "start", is_on ? ink : quiet_ink, is_on && !options.highlight.empty()};
+    std::vector<std::string> lines = wrapped(node.name, here / (style.bold ? 1.08 : 1), text_size, name_lines);
+    if (pitch > line * 2)
+      lines.push_back(concat(with_separators(rounded(node.students)), " (", percent(node.students / all), ")"));
+    double y =
+        panel.top + layout.node_top[n] + layout.node_height[n] / 2 - line * static_cast<double>(lines.size()) / 2 + 11;
+    for (std::size_t i = 0; i < lines.size(); ++i, y += line) {
+      const bool is_count = i > 0 && i + 1 == lines.size() && pitch > line * 2;
+      draw_on_ribbons(svg, {x, y}, lines[i], here + 12, is_count ? TextStyle{small_size, "start", quiet_ink} : style);
+    }
+  }
+  return {"sankey", title, finding, basis_of(flows, options.width), svg.finish(), table_of(flows, schema)};
+}
+
+std::vector<StatePath> contrasting_paths(const StateFlows& flows) {
+  std::vector<StatePath> paths;
+  for (const StatePath& path : flows.paths) {
+    if (paths.empty() || path.nodes.back() != paths.front().nodes.back()) paths.push_back(path);
+    if (paths.size() == 2) break;
+  }
+  return paths;
+}
+
+Figure sankey_contrast(const StateFlows& flows, const Schema& schema, RibbonWidth width) {
+  const std::vector<StatePath> paths = contrasting_paths(flows);
+  if (paths.size() < 2)
+    return state_sankey(flows, schema, {width, paths.empty() ? std::vector<std::size_t>() : paths.front().nodes});
+  const double all = std::max(student_count(flows), 1e-12);
+  const std::string title = "Two paths through the states";
+  const auto told = [&](const StatePath& path) {
+    return concat(words_of(flows, path.nodes), " (", with_separators(rounded(path.students)), " students, ",
+                  percent(path.students / all), ")");
+  };
+  const std::string finding = concat("The most frequent path is ", told(paths[0]),
+                                     "; the most frequent one that ends elsewhere is ", told(paths[1]), ".");
+  const std::size_t columns = std::max<std::size_t>(1, step_count(flows)), rows = most_nodes(flows);
+  constexpr double gap = 40, height = 260, margin = 14, line = 14, row_height = 50;
+  const double panel_width = (figure_width - 2 * margin - gap) / 2, top = 78;
+  const double key_top = top + height + 44, key_width = (figure_width - 2 * margin) / static_cast<double>(columns);
+  Svg svg(figure_width, key_top + row_height * static_cast<double>(rows) + 4, title, finding);
+  const SankeyLayout layout = lay_out(graph_of(flows, width), {height, 6, 15});
+  for (std::size_t p = 0; p < 2; ++p) {
+    const Panel panel{margin + static_cast<double>(p) * (panel_width + gap), top, panel_width - 14, height, 10};
+    const Strength strength = strengths_of(flows, paths[p].nodes);
+    svg.text({panel.left, 18},
+             concat(p == 0 ? "Most frequent: " : "Most frequent to another end: ",
+                    with_separators(rounded(paths[p].students)), " students (", percent(paths[p].students / all), ")"),
+             {head_size, "start", ink, true});
+    draw_periods(svg, flows, schema, panel, panel_width / static_cast<double>(columns) - 8);
+    draw_ribbons(svg, flows, layout, strength, panel, true);
+    draw_nodes(svg, flows, layout, strength, panel);
+    for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
+      const double x = panel.x(static_cast<std::size_t>(flows.nodes[n].step), columns) + panel.node_width + 3;
+      const bool is_on = std::ranges::find(paths[p].nodes, n) != paths[p].nodes.end();
+      draw_on_ribbons(svg, {x, top + layout.node_top[n] + layout.node_height[n] / 2 + 4}, mark_of(flows.nodes[n]), 30,
+                      {is_on ? head_size : small_size, "start", is_on ? ink : quiet_ink, is_on});
+    }
+  }
+  // One key for both: of each period its states, from the top as they stand above.
+  std::vector<std::size_t> order(flows.nodes.size());
+  for (std::size_t n = 0; n < order.size(); ++n)
+    order[n] = n;
+  std::ranges::stable_sort(order, {},
+                           [&](std::size_t n) { return std::pair(flows.nodes[n].step, layout.node_top[n]); });
+  std::vector<double> next(columns, key_top);
+  for (const std::size_t n : order) {
+    const PathNode& node = flows.nodes[n];
+    const auto column = static_cast<std::size_t>(node.step);
+    const double x = margin + key_width * static_cast<double>(column), y = next[column];
+    const std::string colour = colour_of(node);
+    svg.open_group(concat("class=\"node\" data-node=\"", n, "\""));
+    svg.rectangle(x, y, 20, 16, colour);
+    svg.text({x + 10, y + 12}, mark_of(node), {small_size, "middle", text_colour_on(colour), true});
+    double at = y + 12;
+    for (const std::string& words : wrapped(node.name, key_width - 40, small_size, 2)) {
+      svg.text({x + 26, at}, words, {small_size});
+      at += line;
+    }
+    svg.text({x + 26, at}, concat(with_separators(rounded(node.students)), " students"),
+             {small_size, "start", quiet_ink});
+    svg.close_group();
+    next[column] += row_height;
+  }
+  return {"sankey-paths", title, finding, basis_of(flows, width), svg.finish(), table_of(flows, schema)};
+}
+
+}  // namespace desirepath::inline reports
