@@ -27,22 +27,25 @@ Interval interval_of(double share, std::int64_t answers) {
 }  // namespace
 
 Figure calibration_figure(const std::vector<CalibrationBin>& bins, const std::string& model, std::int64_t students) {
-  double answers = 0, off = 0;
+  double off = 0;
+  std::int64_t answers = 0, filled = 0;
   const CalibrationBin* worst = nullptr;
+  const auto gap = [](const CalibrationBin& bin) {
+    return std::sqrt(static_cast<double>(bin.answers)) * std::abs(bin.predicted - bin.observed);
+  };
   for (const CalibrationBin& bin : bins) {
-    const auto count = static_cast<double>(bin.answers);
-    answers += count;
-    off += count * std::abs(bin.predicted - bin.observed);
-    const auto gap = [](const CalibrationBin& one) {
-      return std::sqrt(static_cast<double>(one.answers)) * std::abs(one.predicted - one.observed);
-    };
-    if (bin.answers > 0 && (worst == nullptr || gap(bin) > gap(*worst))) worst = &bin;
+    if (bin.answers <= 0) continue;
+    answers += bin.answers;
+    ++filled;
+    off += std::abs(bin.predicted - bin.observed);
+    if (worst == nullptr || gap(bin) > gap(*worst)) worst = &bin;
   }
   std::string finding = "There are no answers to compare with what came true.";
   if (worst != nullptr) {
-    finding = concat("Predicted and observed shares differ by ", fixed(100 * off / answers, 1),
-                     " points on average; where the model says ", percent(worst->predicted), ", ",
-                     percent(worst->observed), " took the course, which is the surest difference.");
+    finding = concat("What the model gives a probability and how often it comes true differ by ",
+                     fixed(100 * off / static_cast<double>(filled), 1), " points on average over ",
+                     counted(filled, "bin", "bins"), "; the surest difference is where it says ",
+                     percent(worst->predicted), " and ", percent(worst->observed), " took the course.");
   }
   const std::string title = "Do the probabilities come true?";
   constexpr double height = 480;
@@ -90,9 +93,8 @@ Figure calibration_figure(const std::vector<CalibrationBin>& bins, const std::st
   y += 30;
   say("A dot is all answers of about one probability, larger where there are more; its bar is the 95 % interval.",
       false);
-  const std::string basis =
-      concat("n = ", with_separators(students), " students, ", with_separators(static_cast<std::int64_t>(answers)),
-             " answers of ", model, "; intervals as if answers were independent");
+  const std::string basis = concat("n = ", with_separators(students), " students, ", with_separators(answers),
+                                   " answers of ", model, "; intervals as if answers were independent");
   return {"calibration", title, finding, basis, svg.finish(), std::move(table)};
 }
 

@@ -42,7 +42,8 @@ Frame frame_of(const std::vector<GroupDelay>& shown, double top, double height) 
   }
   if (high - low < 1e-9) high = low + 1;
   const std::vector<double> ticks = ticks_between(low, high, 6);
-  return {300, top, figure_width - 300 - 86, height, ticks.front(), ticks.back(), 0, 1};
+  constexpr double left = 350;
+  return {left, top, figure_width - left - 76, height, ticks.front(), ticks.back(), 0, 1};
 }
 
 }  // namespace
@@ -66,6 +67,9 @@ Figure delay_chart(const std::vector<GroupDelay>& delays, const Schema& schema, 
   svg.text({frame.x(0) - 8, frame.top - 12}, "← earlier", {small_size, "end", quiet_ink});
   svg.text({frame.x(0) + 8, frame.top - 12}, "later →", {small_size, "start", quiet_ink});
   svg.text({figure_width - 12, frame.top - 12}, "students", {small_size, "end", quiet_ink});
+  double group_room = 0;
+  for (const GroupDelay& delay : shown)
+    group_room = std::max(group_room, std::min(120.0, text_width(delay.group, text_size)));
   for (std::size_t r = 0; r < shown.size(); ++r) {
     const GroupDelay& delay = shown[r];
     const double y = top + row_height * (static_cast<double>(r) + 0.5);
@@ -73,10 +77,10 @@ Figure delay_chart(const std::vector<GroupDelay>& delays, const Schema& schema, 
     const bool is_sure = low_of(delay) > 0 || high_of(delay) < 0;
     const std::string colour = series_colour(delay.effect() > 0 ? 5 : 0);
     if (delay.group.empty()) {
-      svg.label({frame.left - 14, y + 4}, name, 276, {text_size, "end"});
+      svg.label({frame.left - 14, y + 4}, name, frame.left - 26, {text_size, "end"});
     } else {
-      svg.label({12, y + 4}, name, 168, {text_size});
-      svg.label({frame.left - 14, y + 4}, delay.group, 96, {text_size, "end", quiet_ink});
+      svg.label({12, y + 4}, name, frame.left - 12 - 14 - 12 - group_room, {text_size});
+      svg.label({frame.left - 14, y + 4}, delay.group, group_room, {text_size, "end", quiet_ink});
     }
     const std::string tooltip =
         concat(name, delay.group.empty() ? "" : ", ", delay.group, ": ", fixed(delay.effect(), 2), " periods, 95 % ",

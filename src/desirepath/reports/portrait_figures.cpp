@@ -78,10 +78,14 @@ void draw_pie(Svg& svg, Point center, double radius, const std::vector<Slice>& s
                       coordinate(radius), " 0 ", share > 0.5 ? 1 : 0, " 1 ", written(at(end, radius)), "Z"),
                concat("fill=\"", slice.colour, "\" stroke=\"#FFFFFF\" stroke-width=\"1.5\""), tooltip);
     }
-    // The number that the bars carry: no colour is the only signal.
-    if (share * radius * 2 * std::numbers::pi > 30)
-      svg.text({at((angle + end) / 2, 0.72 * radius).x, at((angle + end) / 2, 0.72 * radius).y + 4},
-               std::to_string(i + 1), {text_size, "middle", text_colour_on(slice.colour), true});
+    // The number that the bars carry, for no colour is the only signal: inside, beside where the slice is narrow.
+    const double arc = share * 2 * std::numbers::pi * radius;
+    const bool is_inside = 0.72 * arc > 22;
+    const Point place = at((angle + end) / 2, is_inside ? 0.72 * radius : radius + 11);
+    if (arc > 9) {
+      svg.text({place.x, place.y + 4}, std::to_string(i + 1),
+               {small_size, "middle", is_inside ? text_colour_on(slice.colour) : quiet_ink, is_inside});
+    }
     angle = end;
   }
 }
@@ -89,7 +93,7 @@ void draw_pie(Svg& svg, Point center, double radius, const std::vector<Slice>& s
 }  // namespace
 
 Figure coursework_pies(const GroupPortrait& typical, const GroupPortrait& untypical) {
-  const std::vector<Slice> slices = slices_of(typical, untypical, 8);
+  const std::vector<Slice> slices = slices_of(typical, untypical, 12);
   std::string finding = concat("The least typical students take ", fixed(untypical.courses, 1), " courses in ",
                                fixed(untypical.subjects, 1), " subjects, the most typical ", fixed(typical.courses, 1),
                                " in ", fixed(typical.subjects, 1), ".");
@@ -97,7 +101,7 @@ Figure coursework_pies(const GroupPortrait& typical, const GroupPortrait& untypi
     finding += concat(" In their own major it is ", fixed(*untypical.in_major, 1), " courses against ",
                       fixed(*typical.in_major, 1), ".");
   const std::string title = "Coursework of typical and untypical students";
-  constexpr double pie_radius = 108, pie_y = 164, bars_top = 330, row_height = 34;
+  constexpr double pie_radius = 108, pie_y = 164, bars_top = 330, row_height = 32;
   const double bars = row_height * static_cast<double>(std::max<std::size_t>(1, slices.size()));
   Svg svg(figure_width, bars_top + bars + 50, title, finding);
   const double most = std::max({total_of(slices, &Slice::typical), total_of(slices, &Slice::untypical), 1e-12});
@@ -131,7 +135,7 @@ Figure coursework_pies(const GroupPortrait& typical, const GroupPortrait& untypi
     const double y = frame.top + row_height * static_cast<double>(i) + 4;
     svg.rectangle(12, y + 6, 18, 16, slice.colour);
     svg.text({21, y + 18}, std::to_string(i + 1), {small_size, "middle", text_colour_on(slice.colour), true});
-    svg.label({frame.left - 10, y + 18}, slice.subject, 142, {text_size, "end"});
+    svg.label({38, y + 18}, slice.subject, frame.left - 38 - 12, {text_size});
     const auto bar = [&](double top, double value, bool is_outline) {
       const double width = std::max(0.5, frame.x(value) - frame.left);
       svg.path(concat("M", coordinate(frame.left), " ", coordinate(top), "h", coordinate(width), "v12h-",
@@ -178,7 +182,7 @@ Figure typicality_histogram(const std::vector<TypicalityBin>& bins, bool merged)
                                   ? "There are no students to compare."
                                   : concat("Half of the students have a log-probability above ", fixed(middle, 1),
                                            "; the least typical tenth lies below ", fixed(low, 1), ".");
-  constexpr double height = 360;
+  constexpr double height = 370;
   Svg svg(figure_width, height, title, finding);
   const auto tall = [&](const TypicalityBin& bin) {
     const double width = bin.to - bin.from;
@@ -190,7 +194,7 @@ Figure typicality_histogram(const std::vector<TypicalityBin>& bins, bool merged)
   const std::vector<double> y_ticks = axis_ticks(most, 5);
   const double from = bins.empty() ? 0 : bins.front().from,
                to = bins.empty() ? 1 : std::max(bins.back().to, from + 1e-9);
-  const Frame frame{66, 30, figure_width - 66 - 20, height - 30 - 52, from, to, 0, y_ticks.back()};
+  const Frame frame{66, 48, figure_width - 66 - 20, height - 48 - 52, from, to, 0, y_ticks.back()};
   draw_y_axis(svg, frame, y_ticks, short_number, "students");
   Table table({{"from", 2}, {"to", 2}, {"students"}});
   for (const TypicalityBin& bin : bins) {
@@ -209,13 +213,14 @@ Figure typicality_histogram(const std::vector<TypicalityBin>& bins, bool merged)
   svg.text({frame.left + frame.width / 2, height - 10},
            "log-probability of the student's courses (further left: less typical)", {text_size, "middle", quiet_ink});
   if (students > 0) {
-    for (const auto& [value, words] :
-         {std::pair<double, const char*>{low, "least typical tenth"}, {middle, "median"}}) {
+    const auto mark = [&](double value, const std::string& words, double y, const char* dashes) {
       const double x = frame.x(value);
-      svg.line({x, frame.top - 6}, {x, frame.bottom()}, ink, 1.2, value == low ? "5 3" : "2 3");
-      const bool at_left = value == low;
-      svg.text({x + (at_left ? -6 : 6), frame.top + 4}, words, {text_size, at_left ? "end" : "start"});
-    }
+      const bool is_left = x + 8 + text_width(words, text_size) > figure_width;
+      svg.line({x, y - 9}, {x, frame.bottom()}, ink, 1.2, dashes);
+      svg.text({x + (is_left ? -7 : 7), y}, words, {text_size, is_left ? "end" : "start"});
+    };
+    mark(low, concat("the least typical tenth: below ", fixed(low, 1)), 18, "5 3");
+    mark(middle, concat("half: below ", fixed(middle, 1)), 36, "2 3");
   }
   std::string basis = concat("n = ", with_separators(students), " students");
   if (merged) basis += "; small bins are merged with their neighbours, and drawn at their mean height";

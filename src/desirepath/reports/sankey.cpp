@@ -130,13 +130,14 @@ std::string paths_through(const StateFlows& flows, const PathFlow& flow) {
   return join(numbers, " ");
 }
 
-/// Students who come from or go to where it cannot be told: a short end in the neutral colour.
-void draw_stub(Svg& svg, Point at, double breadth, double direction) {
+constexpr double stub_length = 6;
+
+/// Students who come from or go to where it cannot be told: a strip beside the node, in the neutral colour.
+void draw_stub(Svg& svg, Point at, double breadth) {
   if (breadth < 0.5) return;
-  const double reach = 14 * direction;
-  svg.path(concat("M", coordinate(at.x), " ", coordinate(at.y), "l", coordinate(reach), " ", coordinate(breadth / 2),
-                  "L", coordinate(at.x), " ", coordinate(at.y + breadth), "Z"),
-           concat("class=\"withheld\" fill=\"", neutral_colour(), "\" fill-opacity=\"0.6\""));
+  svg.path(concat("M", coordinate(at.x), " ", coordinate(at.y), "h", coordinate(stub_length), "v", coordinate(breadth),
+                  "h-", coordinate(stub_length), "z"),
+           concat("class=\"withheld\" fill=\"", neutral_colour(), "\" fill-opacity=\"0.55\""));
 }
 
 void draw_ribbons(Svg& svg, const StateFlows& flows, const SankeyLayout& layout, const Strength& strength,
@@ -167,8 +168,8 @@ void draw_ribbons(Svg& svg, const StateFlows& flows, const SankeyLayout& layout,
   for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
     const auto column = static_cast<std::size_t>(flows.nodes[n].step);
     const double x = panel.x(column, columns), top = layout.node_top[n] + panel.top;
-    if (column + 1 < columns) draw_stub(svg, {x + panel.node_width, top + out[n]}, layout.node_height[n] - out[n], 1);
-    if (column > 0) draw_stub(svg, {x, top + in[n]}, layout.node_height[n] - in[n], -1);
+    if (column + 1 < columns) draw_stub(svg, {x + panel.node_width, top + out[n]}, layout.node_height[n] - out[n]);
+    if (column > 0) draw_stub(svg, {x - stub_length, top + in[n]}, layout.node_height[n] - in[n]);
   }
 }
 
@@ -180,28 +181,27 @@ void draw_nodes(Svg& svg, const StateFlows& flows, const SankeyLayout& layout, c
     svg.open_group(concat("class=\"node\" data-node=\"", n, "\""));
     svg.rectangle(panel.x(static_cast<std::size_t>(node.step), columns), layout.node_top[n] + panel.top,
                   panel.node_width, std::max(1.0, layout.node_height[n]),
-                  strength.node[n] > 0 ? colour_of(node) : translucent(colour_of(node), 0.35),
+                  translucent(colour_of(node), 0.35 + 0.65 * strength.node[n]),
                   concat(node.name, ": ", counted(rounded(node.students), "student", "students")));
     svg.close_group();
   }
 }
 
-/// Words over ribbons, with a rim of paper.
-void draw_on_ribbons(Svg& svg, Point at, const std::string& words, double room, const TextStyle& style) {
-  svg.open_group("paint-order=\"stroke\" stroke=\"#FFFFFF\" stroke-width=\"3\" stroke-linejoin=\"round\"");
-  svg.label(at, words, room, style);
-  svg.close_group();
-}
+/// Words over ribbons have a rim of paper.
+constexpr std::string_view rim =
+    "paint-order=\"stroke\" stroke=\"#FFFFFF\" stroke-width=\"3\" stroke-linejoin=\"round\"";
 
-void draw_periods(Svg& svg, const StateFlows& flows, const Schema& schema, const Panel& panel, double room) {
+/// Over the columns; where they are narrow the word stands over the first alone.
+void draw_periods(Svg& svg, const StateFlows& flows, const Schema& schema, const Panel& panel, bool is_narrow) {
   const std::size_t columns = step_count(flows);
+  const double room = columns < 2 ? panel.width : panel.width / static_cast<double>(columns - 1) - 12;
   for (std::size_t c = 0; c < columns; ++c) {
-    const std::string name =
-        static_cast<Id>(c) < schema.period_count() ? schema.period(static_cast<Id>(c)) : std::to_string(c + 1);
-    const std::string words = name.size() < 4 ? concat("period ", name) : name;
-    const bool is_last = c > 0 && c + 1 == columns;
-    const double x = panel.x(c, columns) + (is_last && room < 80 ? panel.node_width : 0);
-    svg.label({x, panel.top - 12}, words, room, {text_size, is_last && room < 80 ? "end" : "start", quiet_ink, true});
+    const std::string& name = schema.period(static_cast<Id>(c));
+    const bool is_number = number_in<int>(name).has_value();
+    const std::string words = is_number && (c == 0 || !is_narrow) ? concat("period ", name) : name;
+    const bool is_last = c > 0 && c + 1 == columns && is_narrow;
+    svg.label({panel.x(c, columns) + (is_last ? panel.node_width : 0), panel.top - 12}, words, room,
+              {text_size, is_last ? "end" : "start", quiet_ink, true});
   }
 }
 
@@ -211,7 +211,7 @@ std::string basis_of(const StateFlows& flows, RibbonWidth width) {
              width == RibbonWidth::flow ? "their students" : "the probability for who is in the state they come from");
   if (flows.withheld > 0)
     basis += concat("; flows of ", with_separators(rounded(flows.withheld)),
-                    " students too few to be told, in the neutral colour as short ends");
+                    " students too few to be told, as strips in the neutral colour");
   return basis;
 }
 
@@ -256,6 +256,16 @@ std::string finding_of(const StateFlows& flows, const std::vector<std::size_t>& 
                 with_separators(rounded(largest.students)), " students.");
 }
 
+/// Whether all its flows can be told.
+bool is_drawn(const StateFlows& flows, const StatePath& path) {
+  for (std::size_t i = 1; i < path.nodes.size(); ++i) {
+    const bool is_told = std::ranges::any_of(
+        flows.flows, [&](const PathFlow& flow) { return flow.from == path.nodes[i - 1] && flow.to == path.nodes[i]; });
+    if (!is_told) return false;
+  }
+  return true;
+}
+
 std::size_t most_nodes(const StateFlows& flows) {
   std::map<Id, std::size_t> count;
   std::size_t most = 1;
@@ -270,36 +280,40 @@ Figure state_sankey(const StateFlows& flows, const Schema& schema, const SankeyO
   const std::string title = "How students move between states";
   const std::string finding = finding_of(flows, options.highlight);
   const std::size_t columns = std::max<std::size_t>(1, step_count(flows)), rows = most_nodes(flows);
-  // Two lines of a name and one of numbers while there is room.
-  const std::size_t name_lines = rows <= 7 ? 2 : 1;
+  // Lines of a name, and one of numbers, while there is room.
+  const std::size_t name_lines = rows <= 6 ? 3 : rows <= 9 ? 2 : 1;
   const double line = 14, pitch = rows <= 14 ? line * static_cast<double>(name_lines + 1) + 4 : line + 2;
   const double height = std::max(340.0, pitch * static_cast<double>(rows) + 120);
-  const Panel panel{14, 34, figure_width - 14 - 150, height, 14};
+  const Panel panel{14, 34, figure_width - 14 - 166, height, 14};
   const double room =
-      columns < 2 ? 300 : (panel.width - panel.node_width) / static_cast<double>(columns - 1) - panel.node_width - 12;
+      columns < 2 ? 300 : (panel.width - panel.node_width) / static_cast<double>(columns - 1) - panel.node_width - 20;
   Svg svg(figure_width, panel.top + height + 14, title, finding);
   const SankeyLayout layout = lay_out(graph_of(flows, options.width), {height, 8, pitch});
   const Strength strength = strengths_of(flows, options.highlight);
-  draw_periods(svg, flows, schema, panel, std::min(room, 140.0));
+  draw_periods(svg, flows, schema, panel, false);
   draw_ribbons(svg, flows, layout, strength, panel, !options.highlight.empty());
   draw_nodes(svg, flows, layout, strength, panel);
   const double all = std::max(student_count(flows), 1e-12);
   for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
     const PathNode& node = flows.nodes[n];
     const auto column = static_cast<std::size_t>(node.step);
-    const double x = panel.x(column, columns) + panel.node_width + 5;
+    const double x = panel.x(column, columns) + panel.node_width + 10;
     const double here = column + 1 == columns ? figure_width - x - 6 : room;
-    const bool is_on = strength.node[n] > 0;
+    const bool is_on = strength.node[n] >= 0.5;
     const TextStyle style{text_size, "start", is_on ? ink : quiet_ink, is_on && !options.highlight.empty()};
-    std::vector<std::string> lines = wrapped(node.name, here / (style.bold ? 1.08 : 1), text_size, name_lines);
-    if (pitch > line * 2)
-      lines.push_back(concat(with_separators(rounded(node.students)), " (", percent(node.students / all), ")"));
-    double y =
-        panel.top + layout.node_top[n] + layout.node_height[n] / 2 - line * static_cast<double>(lines.size()) / 2 + 11;
-    for (std::size_t i = 0; i < lines.size(); ++i, y += line) {
-      const bool is_count = i > 0 && i + 1 == lines.size() && pitch > line * 2;
-      draw_on_ribbons(svg, {x, y}, lines[i], here + 12, is_count ? TextStyle{small_size, "start", quiet_ink} : style);
+    const double name_room = here / (style.bold ? 1.08 : 1);
+    const bool has_count = pitch > line * 2;
+    const std::size_t lines = wrapped(node.name, name_room, text_size, name_lines).size() + (has_count ? 1 : 0);
+    const double y =
+        panel.top + layout.node_top[n] + layout.node_height[n] / 2 - line * static_cast<double>(lines) / 2 + 11;
+    svg.open_group(rim);
+    svg.wrapped_label({x, y}, node.name, name_room, name_lines, line, style);
+    if (has_count) {
+      svg.text({x, y + line * static_cast<double>(lines - 1)},
+               concat(with_separators(rounded(node.students)), " (", percent(node.students / all), ")"),
+               {small_size, "start", quiet_ink});
     }
+    svg.close_group();
   }
   return {"sankey", title, finding, basis_of(flows, options.width), svg.finish(), table_of(flows, schema)};
 }
@@ -307,6 +321,7 @@ Figure state_sankey(const StateFlows& flows, const Schema& schema, const SankeyO
 std::vector<StatePath> contrasting_paths(const StateFlows& flows) {
   std::vector<StatePath> paths;
   for (const StatePath& path : flows.paths) {
+    if (!is_drawn(flows, path)) continue;
     if (paths.empty() || path.nodes.back() != paths.front().nodes.back()) paths.push_back(path);
     if (paths.size() == 2) break;
   }
@@ -326,7 +341,7 @@ Figure sankey_contrast(const StateFlows& flows, const Schema& schema, RibbonWidt
   const std::string finding = concat("The most frequent path is ", told(paths[0]),
                                      "; the most frequent one that ends elsewhere is ", told(paths[1]), ".");
   const std::size_t columns = std::max<std::size_t>(1, step_count(flows)), rows = most_nodes(flows);
-  constexpr double gap = 40, height = 260, margin = 14, line = 14, row_height = 50;
+  constexpr double gap = 40, height = 260, margin = 14, line = 14, row_height = 64;
   const double panel_width = (figure_width - 2 * margin - gap) / 2, top = 78;
   const double key_top = top + height + 44, key_width = (figure_width - 2 * margin) / static_cast<double>(columns);
   Svg svg(figure_width, key_top + row_height * static_cast<double>(rows) + 4, title, finding);
@@ -334,18 +349,21 @@ Figure sankey_contrast(const StateFlows& flows, const Schema& schema, RibbonWidt
   for (std::size_t p = 0; p < 2; ++p) {
     const Panel panel{margin + static_cast<double>(p) * (panel_width + gap), top, panel_width - 14, height, 10};
     const Strength strength = strengths_of(flows, paths[p].nodes);
-    svg.text({panel.left, 18},
-             concat(p == 0 ? "Most frequent: " : "Most frequent to another end: ",
-                    with_separators(rounded(paths[p].students)), " students (", percent(paths[p].students / all), ")"),
+    svg.text({panel.left, 16}, p == 0 ? "The most frequent path" : "The most frequent one to another end",
              {head_size, "start", ink, true});
-    draw_periods(svg, flows, schema, panel, panel_width / static_cast<double>(columns) - 8);
+    svg.text({panel.left, 34},
+             concat(with_separators(rounded(paths[p].students)), " students (", percent(paths[p].students / all), ")"),
+             {text_size, "start", quiet_ink});
+    draw_periods(svg, flows, schema, panel, true);
     draw_ribbons(svg, flows, layout, strength, panel, true);
     draw_nodes(svg, flows, layout, strength, panel);
     for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
       const double x = panel.x(static_cast<std::size_t>(flows.nodes[n].step), columns) + panel.node_width + 3;
       const bool is_on = std::ranges::find(paths[p].nodes, n) != paths[p].nodes.end();
-      draw_on_ribbons(svg, {x, top + layout.node_top[n] + layout.node_height[n] / 2 + 4}, mark_of(flows.nodes[n]), 30,
-                      {is_on ? head_size : small_size, "start", is_on ? ink : quiet_ink, is_on});
+      svg.open_group(rim);
+      svg.text({x, top + layout.node_top[n] + layout.node_height[n] / 2 + 4}, mark_of(flows.nodes[n]),
+               {is_on ? head_size : small_size, "start", is_on ? ink : quiet_ink, is_on});
+      svg.close_group();
     }
   }
   // One key for both: of each period its states, from the top as they stand above.
@@ -363,13 +381,9 @@ Figure sankey_contrast(const StateFlows& flows, const Schema& schema, RibbonWidt
     svg.open_group(concat("class=\"node\" data-node=\"", n, "\""));
     svg.rectangle(x, y, 20, 16, colour);
     svg.text({x + 10, y + 12}, mark_of(node), {small_size, "middle", text_colour_on(colour), true});
-    double at = y + 12;
-    for (const std::string& words : wrapped(node.name, key_width - 40, small_size, 2)) {
-      svg.text({x + 26, at}, words, {small_size});
-      at += line;
-    }
-    svg.text({x + 26, at}, concat(with_separators(rounded(node.students)), " students"),
-             {small_size, "start", quiet_ink});
+    const std::size_t lines = svg.wrapped_label({x + 26, y + 12}, node.name, key_width - 38, 3, line, {small_size});
+    svg.text({x + 26, y + 12 + line * static_cast<double>(lines)},
+             concat(with_separators(rounded(node.students)), " students"), {small_size, "start", quiet_ink});
     svg.close_group();
     next[column] += row_height;
   }

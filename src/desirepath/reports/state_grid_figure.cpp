@@ -22,19 +22,32 @@ struct Group {
   std::int64_t in_main = 0;
 };
 
-std::string group_of(const Course& course) {
-  if (!course.concentration.empty()) return course.concentration;
-  if (!course.subject.empty()) return course.subject;
+enum class Grouping { concentration, subject, school };
+
+std::string group_of(const Course& course, Grouping by) {
+  if (by == Grouping::concentration && !course.concentration.empty()) return course.concentration;
+  if (by != Grouping::school && !course.subject.empty()) return course.subject;
   return course.school.empty() ? "courses" : course.school;
+}
+
+/// The finest that leaves a reader groups to see.
+Grouping grouping_of(const StateGrid& grid, const Schema& schema) {
+  constexpr std::size_t most = 40;
+  for (const Grouping by : {Grouping::concentration, Grouping::subject}) {
+    std::set<std::string> names;
+    for (const GridCourse& entry : grid.courses)
+      names.insert(group_of(schema.course(entry.course), by));
+    if (names.size() <= most) return by;
+  }
+  return Grouping::school;
 }
 
 /// The largest first.
 std::vector<Group> groups_of(const StateGrid& grid, const Schema& schema) {
   std::map<std::string, Group> by_name;
-  for (const GridCourse& entry : grid.courses) {
-    Group& group = by_name[group_of(schema.course(entry.course))];
-    group.courses.push_back(&entry);
-  }
+  const Grouping by = grouping_of(grid, schema);
+  for (const GridCourse& entry : grid.courses)
+    by_name[group_of(schema.course(entry.course), by)].courses.push_back(&entry);
   std::vector<Group> groups;
   for (auto& [name, group] : by_name) {
     group.name = name;
@@ -64,8 +77,8 @@ struct Cells {
   bool named;
 };
 Cells cells_for(std::size_t courses) {
-  if (courses <= 160) return {2, 4, 88, 30, 4, true};
-  return {4, 7, 22, 22, 3, false};
+  if (courses <= 160) return {2, 4, 85, 30, 4, true};
+  return {4, 6, 24, 22, 3, false};
 }
 
 constexpr double margin = 12, between = 24, head = 26, below = 16;

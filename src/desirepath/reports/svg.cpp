@@ -147,6 +147,20 @@ void Svg::label(Point at, std::string_view words, double room, const TextStyle& 
   close_group();
 }
 
+std::size_t Svg::wrapped_label(Point at, std::string_view words, double room, std::size_t lines, double line_height,
+                               const TextStyle& style) {
+  const std::vector<std::string> shown = wrapped(words, room, style.size, lines);
+  const bool is_cut = shown.back().ends_with("…") && !words.ends_with("…");
+  if (is_cut) {
+    open_group("class=\"cut\"");
+    body_ += concat("<title>", escaped(words), "</title>");
+  }
+  for (std::size_t i = 0; i < shown.size(); ++i)
+    text({at.x, at.y + line_height * static_cast<double>(i)}, shown[i], style);
+  if (is_cut) close_group();
+  return shown.size();
+}
+
 void Svg::text(Point at, std::string_view words, const TextStyle& style) {
   body_ += concat("<text x=\"", coordinate(at.x), "\" y=\"", coordinate(at.y), "\" font-size=\"",
                   coordinate(style.size), "\" fill=\"", style.colour, "\"",

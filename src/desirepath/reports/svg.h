@@ -40,6 +40,9 @@ class Svg {
   void text(Point at, std::string_view words, const TextStyle& style = {});
   /// A name of any length in `room` pixels: cut where it is longer, whole as a tooltip.
   void label(Point at, std::string_view words, double room, const TextStyle& style = {});
+  /// The same over several lines, from the first one's place down; returns how many.
+  std::size_t wrapped_label(Point at, std::string_view words, double room, std::size_t lines, double line_height,
+                            const TextStyle& style = {});
   void open_group(std::string_view attributes);
   void close_group() { body_ += "</g>\n"; }
   /// Any SVG element, already escaped.
