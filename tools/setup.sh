@@ -54,6 +54,7 @@ for group in "$@"; do
       need libzstd-dev has_header zstd.h
       need libzip-dev has_header zip.h
       need libpugixml-dev has_header pugixml.hpp
+      need libgraphviz-dev has_header graphviz/gvc.h
       needs_duckdb=yes ;;
     test)
       need libgtest-dev has_header gtest/gtest.h

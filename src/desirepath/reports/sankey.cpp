@@ -301,13 +301,13 @@ Figure state_sankey(const StateFlows& flows, const Schema& schema, const SankeyO
     const double here = column + 1 == columns ? figure_width - x - 6 : room;
     const bool is_on = strength.node[n] >= 0.5;
     const TextStyle style{text_size, "start", is_on ? ink : quiet_ink, is_on && !options.highlight.empty()};
-    const double name_room = here / (style.bold ? 1.08 : 1);
     const bool has_count = pitch > line * 2;
-    const std::size_t lines = wrapped(node.name, name_room, text_size, name_lines).size() + (has_count ? 1 : 0);
+    const std::size_t lines =
+        wrapped(node.name, style.bold ? here / 1.1 : here, text_size, name_lines).size() + (has_count ? 1 : 0);
     const double y =
         panel.top + layout.node_top[n] + layout.node_height[n] / 2 - line * static_cast<double>(lines) / 2 + 11;
     svg.open_group(rim);
-    svg.wrapped_label({x, y}, node.name, name_room, name_lines, line, style);
+    svg.wrapped_label({x, y}, node.name, here, name_lines, line, style);
     if (has_count) {
       svg.text({x, y + line * static_cast<double>(lines - 1)},
                concat(with_separators(rounded(node.students)), " (", percent(node.students / all), ")"),

@@ -46,6 +46,10 @@ std::pair<char32_t, std::size_t> character_at(std::string_view text, std::size_t
   return {letter, end};
 }
 
+double weight_of(const TextStyle& style) {
+  return style.bold ? 1.1 : 1;
+}
+
 }  // namespace
 
 std::string coordinate(double value) {
@@ -139,7 +143,7 @@ void Svg::open_group(std::string_view attributes) {
 }
 
 void Svg::label(Point at, std::string_view words, double room, const TextStyle& style) {
-  const std::string shown = fitted(words, room, style.size);
+  const std::string shown = fitted(words, room / weight_of(style), style.size);
   if (shown == words) return text(at, words, style);
   open_group("class=\"cut\"");
   body_ += concat("<title>", escaped(words), "</title>");
@@ -149,7 +153,7 @@ void Svg::label(Point at, std::string_view words, double room, const TextStyle& 
 
 std::size_t Svg::wrapped_label(Point at, std::string_view words, double room, std::size_t lines, double line_height,
                                const TextStyle& style) {
-  const std::vector<std::string> shown = wrapped(words, room, style.size, lines);
+  const std::vector<std::string> shown = wrapped(words, room / weight_of(style), style.size, lines);
   const bool is_cut = shown.back().ends_with("…") && !words.ends_with("…");
   if (is_cut) {
     open_group("class=\"cut\"");
