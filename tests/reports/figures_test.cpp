@@ -252,12 +252,14 @@ TEST(EvaluationFigures, HaveACurveAModelAndNameTheBest) {
 }
 
 TEST(HtmlPage, IsOnePieceWithoutAnythingFromElsewhere) {
-  const CohortSummary summary = summary_of(300);
-  Page page{
-      "A <university>", "sub", {{"300", "students"}}, {{"Data", "", {enrollment_areas(summary, 10)}, {}}}, "End."};
-  const std::string html = render_html(page);
+  PageSection section{"data", "Data & <more>"};
+  section.figures = {{enrollment_areas(summary_of(300), 10), "Look \"here\"."}};
+  const std::string html = render_html({"A <university>", "sub", {{"300", "students"}}, {section}, "End."});
   EXPECT_NE(html.find("A &lt;university&gt;"), std::string::npos);
-  for (const char* outside : {"<script", "src=", "href=", "@import", "url("})
+  EXPECT_NE(html.find("Data &amp; &lt;more&gt;"), std::string::npos);
+  EXPECT_NE(html.find("Look &quot;here&quot;."), std::string::npos);
+  EXPECT_NE(html.find("default-src 'none'"), std::string::npos);
+  for (const char* outside : {" src=", "href=\"http", "href=\"/", "@import", "url(", "<link", "<iframe", "<img"})
     EXPECT_EQ(html.find(outside), std::string::npos) << outside;
 }
 

@@ -172,8 +172,8 @@ class GridAnswer : public Answer {
         " whose students take the course most, and how sure a taker is one of them, were all states as large; takers: "
         "expected enrollments")};
     if (shown_.withheld > 0)
-      lines.push_back(
-          concat(counted(shown_.withheld, "course", "courses"), " resting on fewer than ", min_cell_, " students left out"));
+      lines.push_back(concat(counted(shown_.withheld, "course", "courses"), " resting on fewer than ", min_cell_,
+                             " students left out"));
     return lines;
   }
 
