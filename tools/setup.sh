@@ -4,7 +4,7 @@
 #   tools/setup.sh build            compile and run the program
 #   tools/setup.sh build test       ... and its default tests
 #   tools/setup.sh check            clang, clang-tidy, libFuzzer (make check-all)
-#   tools/setup.sh browser          Chromium, to look at pages (make check-all)
+#   tools/setup.sh browser          Chromium and what looks at pages with it (make check-all)
 #   tools/setup.sh bench            the packages we compare with (make bench)
 #
 # Works as root, or as a user with sudo. DESIREPATH_SETUP=off checks and installs nothing.
@@ -36,7 +36,7 @@ need() {  # need PACKAGE TEST ARGUMENT
   "$2" "$3" || missing+=("$1")
 }
 
-needs_duckdb=no
+needs_duckdb=no needs_browser_modules=no
 for group in "$@"; do
   case "$group" in
     build)
@@ -69,7 +69,10 @@ for group in "$@"; do
       need libclang-rt-14-dev has_file '/usr/lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a'
       need libbenchmark-dev has_header benchmark/benchmark.h ;;
     browser)
-      need chromium has_command chromium ;;
+      need chromium has_command chromium
+      need nodejs has_command node
+      need default-jre-headless has_command java
+      needs_browser_modules=yes ;;
     bench)
       need libbenchmark-dev has_header benchmark/benchmark.h
       need python3-sklearn has_python sklearn
@@ -96,6 +99,14 @@ if [ "$needs_duckdb" = yes ] && ! duckdb_installed; then
     need npm has_command npm
     need ca-certificates has_file '/etc/ssl/certs/ca-certificates.crt'
   fi
+fi
+
+fetch_browser_modules=no
+modules=build/deps/browser
+if [ "$needs_browser_modules" = yes ] && ! cmp -s tests/browser/package-lock.json "$modules/package-lock.json"; then
+  fetch_browser_modules=yes
+  need npm has_command npm
+  need ca-certificates has_file '/etc/ssl/certs/ca-certificates.crt'
 fi
 
 as_root() {
@@ -136,4 +147,13 @@ if [ "$fetch_duckdb" = yes ]; then
   cp "$work/package/libduckdb.so" build/deps/duckdb/lib/
   cp "$work/package/src/duckdb/src/include/duckdb.h" build/deps/duckdb/include/
   touch "$stamp"
+fi
+
+if [ "$fetch_browser_modules" = yes ]; then
+  if [ "${DESIREPATH_SETUP:-on}" = off ]; then die "missing, and told not to install: what tests/browser/package.json lists"; fi
+  say "fetching what tests/browser/package.json lists from npm, by the digests of its lock"
+  mkdir -p "$modules"
+  cp tests/browser/package.json tests/browser/package-lock.json "$modules/"
+  (cd "$modules" && npm ci --silent --ignore-scripts >&2) ||
+    { rm -f "$modules/package-lock.json"; die "they could not be fetched, or their digests are not those of the lock"; }
 fi

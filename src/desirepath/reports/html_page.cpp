@@ -37,7 +37,7 @@ std::string sort_key(const Cell& cell) {
 }
 
 std::string scrolling(std::string_view style, const std::string& label, const std::string& inside) {
-  return concat("<div class=\"scroll", style, "\" tabindex=\"0\" role=\"region\" aria-label=\"", escaped(label), "\">",
+  return concat("<div class=\"scroll", style, "\" tabindex=\"0\" role=\"group\" aria-label=\"", escaped(label), "\">",
                 inside, "</div>\n");
 }
 

@@ -56,7 +56,7 @@ summary { cursor: pointer; color: var(--accent); width: fit-content; padding: .1
 table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; margin-top: .5rem; }
 caption { text-align: left; font-weight: 600; padding-bottom: .4rem; }
 th, td { padding: .32rem 1rem .32rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
-th { vertical-align: bottom; font-weight: 600; } tbody th { vertical-align: top; font-weight: 400; min-width: 8rem; max-width: 26rem; overflow-wrap: anywhere; }
+th { vertical-align: bottom; font-weight: 600; } tbody th { vertical-align: top; font-weight: 400; min-width: 11rem; max-width: 26rem; overflow-wrap: anywhere; }
 td { overflow-wrap: anywhere; min-width: 5.5rem; max-width: 26rem; }
 .n { text-align: right; min-width: 0; white-space: nowrap; }
 tbody tr:hover { background: var(--faint); }
@@ -84,7 +84,7 @@ svg.following .ribbon:not(.followed), svg.following .node:not(.followed) { opaci
 }
 @media (max-width: 30rem) {
   .columns, .banner > div, .about > div { padding-left: .9rem; padding-right: .9rem; }
-  .card { padding: .9rem .8rem 1rem; } .chosen { grid-template-columns: minmax(0, 1fr); gap: 0; } .chosen dd { margin-bottom: .5rem; }
+  .card { padding: .9rem .8rem 1rem; } .finding { font-size: 1rem; } .lead { font-size: 1.05rem; } .chosen { grid-template-columns: minmax(0, 1fr); gap: 0; } .chosen dd { margin-bottom: .5rem; }
 }
 @media (prefers-color-scheme: dark) {
   .picture [fill="#222222"], .picture [fill="#000000"].ink { fill: #e8ebf0; }
@@ -92,6 +92,7 @@ svg.following .ribbon:not(.followed), svg.following .node:not(.followed) { opaci
   .picture [fill="#E3E3E3"], .picture [fill="#EEEEEE"], .picture [fill="#F2F2F2"], .picture [fill="#F5F5F5"] { fill: #2c3542; }
   .picture [stroke="#222222"] { stroke: #e8ebf0; } .picture [stroke="#555555"], .picture [stroke="#444444"] { stroke: #95a0b1; }
   .picture [stroke="#E3E3E3"], .picture [stroke="#EEEEEE"] { stroke: #343e4d; }
+  .picture [fill="#C9C9C9"] { fill: #5b6675; } .picture [fill="#A34700"] { fill: #f0a35e; }
   .picture [stroke="#FFFFFF"] { stroke: #191f28; } .picture circle[fill="#FFFFFF"], .picture .paper { fill: #191f28; }
 }
 @media (prefers-reduced-motion: reduce) { * { transition: none !important; scroll-behavior: auto !important; } }
