@@ -18,6 +18,8 @@ duckdb_header_package=duckdb@1.4.4
 duckdb_header_sha256=cbe6a827284375c5a646b8f27dbd3a00808ce8738b5bbb49c190cb1e08540281
 # Other platforms: @duckdb/node-bindings-linux-arm64, -darwin-x64, -darwin-arm64 hold the same library.
 
+sankey_package=d3-sankey@0.12.3  # what our diagrams are compared with
+
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 has_command() { command -v "$1" >/dev/null 2>&1; }
@@ -36,7 +38,7 @@ need() {  # need PACKAGE TEST ARGUMENT
   "$2" "$3" || missing+=("$1")
 }
 
-needs_duckdb=no
+needs_duckdb=no needs_sankey=no
 for group in "$@"; do
   case "$group" in
     build)
@@ -69,7 +71,8 @@ for group in "$@"; do
       need libclang-rt-14-dev has_file '/usr/lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a'
       need libbenchmark-dev has_header benchmark/benchmark.h ;;
     browser)
-      need chromium has_command chromium ;;
+      need chromium has_command chromium
+      needs_sankey=yes ;;
     bench)
       need libbenchmark-dev has_header benchmark/benchmark.h
       need python3-sklearn has_python sklearn
@@ -97,6 +100,9 @@ if [ "$needs_duckdb" = yes ] && ! duckdb_installed; then
     need ca-certificates has_file '/etc/ssl/certs/ca-certificates.crt'
   fi
 fi
+
+sankey_folder=build/deps/d3-sankey
+if [ "$needs_sankey" = yes ] && [ ! -d $sankey_folder/node_modules ]; then need npm has_command npm; fi
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"
@@ -136,4 +142,10 @@ if [ "$fetch_duckdb" = yes ]; then
   cp "$work/package/libduckdb.so" build/deps/duckdb/lib/
   cp "$work/package/src/duckdb/src/include/duckdb.h" build/deps/duckdb/include/
   touch "$stamp"
+fi
+
+if [ "$needs_sankey" = yes ] && [ ! -d $sankey_folder/node_modules ]; then
+  if [ "${DESIREPATH_SETUP:-on}" = off ]; then die "missing, and told not to install: $sankey_package"; fi
+  say "fetching $sankey_package from npm"
+  npm install --silent --ignore-scripts --no-audit --no-fund --prefix $sankey_folder "$sankey_package" >&2
 fi
