@@ -4,7 +4,7 @@
 #   tools/setup.sh build            compile and run the program
 #   tools/setup.sh build test       ... and its default tests
 #   tools/setup.sh check            clang, clang-tidy, libFuzzer (make check-all)
-#   tools/setup.sh browser          Chromium, to look at pages (make check-all)
+#   tools/setup.sh browser          Chromium, to look at pages, and d3-sankey, to compare diagrams with (make check-all)
 #   tools/setup.sh bench            the packages we compare with (make bench)
 #
 # Works as root, or as a user with sudo. DESIREPATH_SETUP=off checks and installs nothing.

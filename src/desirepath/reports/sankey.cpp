@@ -209,6 +209,7 @@ std::string basis_of(const StateFlows& flows, RibbonWidth width) {
   std::string basis =
       concat("n = ", with_separators(rounded(student_count(flows))), " students; ribbons as wide as ",
              width == RibbonWidth::flow ? "their students" : "the probability for who is in the state they come from");
+  basis += ", coloured by the number of that state within its period";
   if (flows.withheld > 0)
     basis += concat("; flows of ", with_separators(rounded(flows.withheld)),
                     " students too few to be told, as strips in the neutral colour");
