@@ -64,8 +64,9 @@ Figure delay_chart(const std::vector<GroupDelay>& delays, const Schema& schema, 
               by.empty() ? "periods later than the model expects of the very student"
                          : "periods later than the other students, against what is expected of each");
   svg.line({frame.x(0), frame.top - 4}, {frame.x(0), frame.bottom()}, quiet_ink, 1.4);
-  svg.text({frame.x(0) - 8, frame.top - 12}, "← earlier", {small_size, "end", quiet_ink});
-  svg.text({frame.x(0) + 8, frame.top - 12}, "later →", {small_size, "start", quiet_ink});
+  if (frame.x_low < 0) svg.text({frame.x(0) - 8, frame.top - 12}, "← earlier", {small_size, "end", quiet_ink});
+  if (frame.x(0) + 60 < frame.right())
+    svg.text({frame.x(0) + 8, frame.top - 12}, "later →", {small_size, "start", quiet_ink});
   svg.text({figure_width - 12, frame.top - 12}, "students", {small_size, "end", quiet_ink});
   double group_room = 0;
   for (const GroupDelay& delay : shown)

@@ -43,6 +43,11 @@ std::string mark_of(const PathNode& node) {
   return node.states.size() == 1 ? std::to_string(node.states.front()) : "+";
 }
 
+/// A state has a number, several together have none.
+std::string number_words(const PathNode& node) {
+  return node.states.size() == 1 ? concat("state ", node.states.front(), ": ") : "";
+}
+
 std::string words_of(const StateFlows& flows, const std::vector<std::size_t>& nodes) {
   std::vector<std::string> names;
   for (const std::size_t node : nodes)
@@ -209,6 +214,7 @@ std::string basis_of(const StateFlows& flows, RibbonWidth width) {
   std::string basis =
       concat("n = ", with_separators(rounded(student_count(flows))), " students; ribbons as wide as ",
              width == RibbonWidth::flow ? "their students" : "the probability for who is in the state they come from");
+  basis += ", coloured by the number of that state within its period";
   if (flows.withheld > 0)
     basis += concat("; flows of ", with_separators(rounded(flows.withheld)),
                     " students too few to be told, as strips in the neutral colour");
@@ -302,16 +308,18 @@ Figure state_sankey(const StateFlows& flows, const Schema& schema, const SankeyO
     const bool is_on = strength.node[n] >= 0.5;
     const TextStyle style{text_size, "start", is_on ? ink : quiet_ink, is_on && !options.highlight.empty()};
     const bool has_count = pitch > line * 2;
+    const std::string name = has_count ? node.name : concat(mark_of(node), "  ", node.name);
     const std::size_t lines =
-        wrapped(node.name, style.bold ? here / 1.1 : here, text_size, name_lines).size() + (has_count ? 1 : 0);
+        wrapped(name, style.bold ? here / 1.1 : here, text_size, name_lines).size() + (has_count ? 1 : 0);
     const double y =
         panel.top + layout.node_top[n] + layout.node_height[n] / 2 - line * static_cast<double>(lines) / 2 + 11;
     svg.open_group(rim);
-    svg.wrapped_label({x, y}, node.name, here, name_lines, line, style);
+    svg.wrapped_label({x, y}, name, here, name_lines, line, style);
     if (has_count) {
-      svg.text({x, y + line * static_cast<double>(lines - 1)},
-               concat(with_separators(rounded(node.students)), " (", percent(node.students / all), ")"),
-               {small_size, "start", quiet_ink});
+      svg.text(
+          {x, y + line * static_cast<double>(lines - 1)},
+          concat(number_words(node), with_separators(rounded(node.students)), " (", percent(node.students / all), ")"),
+          {small_size, "start", quiet_ink});
     }
     svg.close_group();
   }

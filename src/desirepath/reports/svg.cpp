@@ -154,7 +154,7 @@ void Svg::label(Point at, std::string_view words, double room, const TextStyle& 
 std::size_t Svg::wrapped_label(Point at, std::string_view words, double room, std::size_t lines, double line_height,
                                const TextStyle& style) {
   const std::vector<std::string> shown = wrapped(words, room / weight_of(style), style.size, lines);
-  const bool is_cut = shown.back().ends_with("…") && !words.ends_with("…");
+  const bool is_cut = !trimmed(words).ends_with(shown.back());
   if (is_cut) {
     open_group("class=\"cut\"");
     body_ += concat("<title>", escaped(words), "</title>");
@@ -195,13 +195,15 @@ std::string fitted(std::string_view words, double room, double size) {
   const double ellipsis = 0.8 * size;
   double width = 0;
   std::size_t at = 0;
+  bool is_to_the_left = false;  // the script that the cut falls into: the ellipsis stands at its end
   while (at < words.size()) {
     const auto [letter, next] = character_at(words, at);
     width += size * letter_width(letter);
     if (width + ellipsis > room) break;
+    if (letter > ' ') is_to_the_left = letter >= 0x590 && letter < 0x900;
     at = next;
   }
-  return concat(trimmed(words.substr(0, at)), "…");
+  return concat(trimmed(words.substr(0, at)), "…", is_to_the_left ? "\u200F" : "");
 }
 
 std::vector<std::string> wrapped(std::string_view words, double room, double size, std::size_t lines) {
