@@ -10,7 +10,8 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/desirepathConfig.cmake
   ${PROJECT_BINARY_DIR}/desirepathConfig.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/desirepath)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/desirepathConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/desirepathConfig.cmake ${PROJECT_BINARY_DIR}/desirepathConfigVersion.cmake
-  ${PROJECT_SOURCE_DIR}/cmake/FindDuckDB.cmake ${PROJECT_SOURCE_DIR}/cmake/FindLibZip.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/FindDuckDB.cmake ${PROJECT_SOURCE_DIR}/cmake/FindGraphviz.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/FindLibZip.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/desirepath)
 # A DuckDB that was fetched travels with the installation; one of the system stays where it is.
 if(DuckDB_LIBRARY MATCHES "/build/deps/")

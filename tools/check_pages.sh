@@ -1,22 +1,41 @@
 #!/usr/bin/env bash
-# Renders the demonstration page in headless Chromium at the widths of a desk, a phone and paper, and checks that it
-# asks for nothing from elsewhere and fits.
+# Looks at the pages of the tour and of cohorts with strange names in headless Chromium: at four widths, in light and
+# dark, with scripts and without, on paper, by axe-core; and validates their HTML and SVG.
+#
+#   DESIREPATH=program tools/check_pages.sh    with a program that is built; else it is built first
+#
+# What was seen is left in build/pages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+tools/setup.sh browser
+modules=$PWD/build/deps/browser/node_modules
+if [ -z "${DESIREPATH:-}" ]; then make --no-print-directory app >/dev/null; fi
+program=$(realpath "${DESIREPATH:-build/release/bin/desirepath}")
+pages=build/pages
+rm -rf "$pages"
+mkdir -p "$pages"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-make --no-print-directory app >/dev/null
-build/release/bin/desirepath demo --out "$work/demo" --quiet
-page=$work/demo/report.html
-if grep -Eq '(src|href)="?(https?:)?//|@import|url\(' "$page"; then echo "pages: something from elsewhere"; exit 1; fi
-browse() {  # width height
-  chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
-    --disable-component-update --disable-sync --hide-scrollbars --user-data-dir="$work/profile" --window-size="$1,$2" \
-    --screenshot="$work/page-$1.png" "file://$page" >/dev/null 2>&1
-  [ -s "$work/page-$1.png" ] || { echo "pages: no picture at width $1"; exit 1; }
-}
-browse 1200 2000
-browse 500 2000
-chromium --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" --print-to-pdf="$work/page.pdf" "file://$page" >/dev/null 2>&1
-[ -s "$work/page.pdf" ] || { echo "pages: does not print"; exit 1; }
-echo "pages: rendered at 1200 and 500 pixels and on paper"
+
+"$program" demo --out "$work/demo" --quiet
+cp "$work/demo/report.html" "$pages/demo.html"
+for names in long right-to-left markup codes; do
+  tests/browser/strange_table.py "$names" >"$work/$names.csv"
+  "$program" prepare "$work/$names.csv" --out "$work/$names.cohort" --quiet
+  "$program" fit "$work/$names.cohort" --states 3 --restarts 1 --out "$work/$names.states.desirepath" --quiet
+  "$program" fit "$work/$names.cohort" --model hct --trees 1 --iterations 20 --out "$work/$names.answers.desirepath" --quiet
+  "$program" report "$work/$names.states.desirepath" "$work/$names.cohort" --answers "$work/$names.answers.desirepath" --by home \
+    --out "$pages/$names.html" --figures "$pages/$names" --quiet
+done
+
+failed=0
+for page in "$pages"/*.html; do
+  seen=${page%.html}-seen
+  mkdir -p "$seen"
+  DESIREPATH_BROWSER_MODULES=$modules node tests/browser/check_page.cjs "$page" "$seen" || failed=1
+done
+validate() { java -jar "$modules/vnu-jar/build/dist/vnu.jar" --errors-only "$@"; }
+validate "$pages"/*.html || failed=1
+validate --svg "$pages"/*/*.svg || failed=1
+[ "$failed" = 0 ] || { echo "pages: not as they should be"; exit 1; }
+echo "pages: five looked at from 320 to 2560 pixels, in light, dark and on paper; HTML and SVG are valid"

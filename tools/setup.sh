@@ -4,7 +4,7 @@
 #   tools/setup.sh build            compile and run the program
 #   tools/setup.sh build test       ... and its default tests
 #   tools/setup.sh check            clang, clang-tidy, libFuzzer (make check-all)
-#   tools/setup.sh browser          Chromium, to look at pages (make check-all)
+#   tools/setup.sh browser          Chromium and what looks at pages with it, and d3-sankey to compare with (make check-all)
 #   tools/setup.sh bench            the packages we compare with (make bench)
 #
 # Works as root, or as a user with sudo. DESIREPATH_SETUP=off checks and installs nothing.
@@ -17,6 +17,8 @@ duckdb_library_sha256=1ef33048e12235115ac0d277a0aaccbb560e33248144f488b5ac005cd9
 duckdb_header_package=duckdb@1.4.4
 duckdb_header_sha256=cbe6a827284375c5a646b8f27dbd3a00808ce8738b5bbb49c190cb1e08540281
 # Other platforms: @duckdb/node-bindings-linux-arm64, -darwin-x64, -darwin-arm64 hold the same library.
+
+sankey_package=d3-sankey@0.12.3  # what our diagrams are compared with
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
@@ -36,7 +38,7 @@ need() {  # need PACKAGE TEST ARGUMENT
   "$2" "$3" || missing+=("$1")
 }
 
-needs_duckdb=no
+needs_duckdb=no needs_sankey=no needs_browser_modules=no
 for group in "$@"; do
   case "$group" in
     build)
@@ -54,6 +56,7 @@ for group in "$@"; do
       need libzstd-dev has_header zstd.h
       need libzip-dev has_header zip.h
       need libpugixml-dev has_header pugixml.hpp
+      need libgraphviz-dev has_header graphviz/gvc.h
       needs_duckdb=yes ;;
     test)
       need libgtest-dev has_header gtest/gtest.h
@@ -69,7 +72,10 @@ for group in "$@"; do
       need libclang-rt-14-dev has_file '/usr/lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a'
       need libbenchmark-dev has_header benchmark/benchmark.h ;;
     browser)
-      need chromium has_command chromium ;;
+      need chromium has_command chromium
+      need nodejs has_command node
+      need default-jre-headless has_command java
+      needs_browser_modules=yes needs_sankey=yes ;;
     bench)
       need libbenchmark-dev has_header benchmark/benchmark.h
       need python3-sklearn has_python sklearn
@@ -97,6 +103,16 @@ if [ "$needs_duckdb" = yes ] && ! duckdb_installed; then
     need ca-certificates has_file '/etc/ssl/certs/ca-certificates.crt'
   fi
 fi
+
+fetch_browser_modules=no
+modules=build/deps/browser
+if [ "$needs_browser_modules" = yes ] && ! cmp -s tests/browser/package-lock.json "$modules/package-lock.json"; then
+  fetch_browser_modules=yes
+  need npm has_command npm
+  need ca-certificates has_file '/etc/ssl/certs/ca-certificates.crt'
+fi
+sankey_folder=build/deps/d3-sankey
+if [ "$needs_sankey" = yes ] && [ ! -d $sankey_folder/node_modules ]; then need npm has_command npm; fi
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"
@@ -136,4 +152,19 @@ if [ "$fetch_duckdb" = yes ]; then
   cp "$work/package/libduckdb.so" build/deps/duckdb/lib/
   cp "$work/package/src/duckdb/src/include/duckdb.h" build/deps/duckdb/include/
   touch "$stamp"
+fi
+
+if [ "$fetch_browser_modules" = yes ]; then
+  if [ "${DESIREPATH_SETUP:-on}" = off ]; then die "missing, and told not to install: what tests/browser/package.json lists"; fi
+  say "fetching what tests/browser/package.json lists from npm, by the digests of its lock"
+  mkdir -p "$modules"
+  cp tests/browser/package.json tests/browser/package-lock.json "$modules/"
+  (cd "$modules" && npm ci --silent --ignore-scripts >&2) ||
+    { rm -f "$modules/package-lock.json"; die "they could not be fetched, or their digests are not those of the lock"; }
+fi
+
+if [ "$needs_sankey" = yes ] && [ ! -d $sankey_folder/node_modules ]; then
+  if [ "${DESIREPATH_SETUP:-on}" = off ]; then die "missing, and told not to install: $sankey_package"; fi
+  say "fetching $sankey_package from npm"
+  npm install --silent --ignore-scripts --no-audit --no-fund --prefix $sankey_folder "$sankey_package" >&2
 fi

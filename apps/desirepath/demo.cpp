@@ -1,21 +1,31 @@
 #include <filesystem>
 #include <iostream>
+#include <numeric>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "page_output.h"
 #include "program.h"
 
 #include "desirepath/core/text.h"
 #include "desirepath/ingest/prepare.h"
+#include "desirepath/ingest/student_selection.h"
 #include "desirepath/ingest/synthetic_university.h"
 #include "desirepath/models/model_file.h"
-#include "desirepath/models/training.h"
-#include "desirepath/reports/demo_page.h"
+#include "desirepath/models/publication.h"
+#include "desirepath/queries/student_groups.h"
+#include "desirepath/reports/report.h"
+#include "desirepath/reports/report_words.h"
 
 namespace desirepath::app {
 
 namespace {
+
+constexpr std::int64_t course_takers = 100, answers_students = 6000, evaluation_students = 1500, tree_states = 8,
+                       states = 6;
+constexpr const char *major = "Computer Science", *models = "nb,tan,gmm,vae";
+const std::vector<Id> sizes = {2, 4, 8};
 
 /// The filters of the paper on the synthetic file: no summer, no part-time students.
 TableOptions demo_options(const std::filesystem::path& folder, int threads) {
@@ -26,6 +36,110 @@ TableOptions demo_options(const std::filesystem::path& folder, int threads) {
   options.full_time_courses = 5;
   options.threads = threads;
   return options;
+}
+
+Cohort some_students(const Cohort& cohort, std::int64_t count, const RandomStream& stream) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(cohort.student_count()));
+  std::iota(all.begin(), all.end(), 0);
+  return cohort.select(draw_students(std::move(all), count, stream));
+}
+
+class Tour {
+ public:
+  Tour(Console& console, std::filesystem::path folder)
+      : console_(console), folder_(std::move(folder)), compute_(console.compute("demo")) {}
+
+  Cohort prepare() {
+    console_.say("1. simulate: a university of 30,000 students over 18 years");
+    SyntheticOptions synthetic;
+    synthetic.seed = console_.seed;
+    synthetic.threads = console_.thread_count();
+    write_synthetic_university(synthetic, folder_, console_.overwrite(), console_.progress_sink());
+    console_.end_progress();
+    console_.say("2. prepare: clean, filter, cut into years");
+    Prepared prepared = prepare_cohort({(folder_ / "enrollments.csv").string()},
+                                       demo_options(folder_, console_.thread_count()), console_.progress_sink());
+    console_.end_progress();
+    prepared.cohort.save(folder_ / "university.cohort", console_.overwrite());
+    return std::move(prepared.cohort);
+  }
+  StoredModel fit(const Cohort& students, FitOptions options, const std::string& name) {
+    options.seed = console_.seed;
+    const TrainingContext context{compute_, console_.progress_sink()};
+    FitResult fitted = fit_model(students, options, context);
+    console_.end_progress();
+    const std::string record = training_record({students, options, context}, fitted);
+    save_model(*fitted.model, record, folder_ / name, console_.overwrite());
+    return {std::move(fitted.model), record};
+  }
+  Evaluation evaluate(const Cohort& cohort) {
+    constexpr std::int64_t draws = 5000;
+    EvaluationTask task = evaluation_task(models, sizes, {{"restarts", std::int64_t{1}}}, console_.seed, 1);
+    task.draws = draws;
+    task.full_scored = 50;
+    Evaluation evaluation = evaluate_models(some_students(cohort, evaluation_students, stream("evaluation")), task,
+                                            {compute_, console_.progress_sink()});
+    console_.end_progress();
+    nlohmann::ordered_json json = {{"schema", "desirepath/evaluate/1"}};
+    json.update(evaluation.to_json());
+    write_text_file(folder_ / "evaluation.json", json.dump(2) + "\n", console_.overwrite());
+    return evaluation;
+  }
+  RandomStream stream(const char* name) const { return RandomStream(console_.seed).child("demo").child(name); }
+  const Compute& compute() const { return compute_; }
+
+ private:
+  Console& console_;
+  std::filesystem::path folder_;
+  Compute compute_;
+};
+
+std::vector<std::string> remarks(const Cohort& of_major) {
+  std::vector<std::string> numbers;
+  for (const Id size : sizes)
+    numbers.push_back(std::to_string(size));
+  return {filled(words::demo_states, {"cmm+bernoulli", with_separators(of_major.student_count()), major,
+                                      std::to_string(states), std::to_string(course_takers)}),
+          filled(words::demo_answers, {std::to_string(tree_states), with_separators(answers_students)}),
+          filled(words::demo_evaluation,
+                 {join(split(models, ','), ", "), join(numbers, ", "), with_separators(evaluation_students)}),
+          std::string(words::demo_intervals)};
+}
+
+void run_tour(Console& console, const std::filesystem::path& folder) {
+  make_folder(folder);
+  Tour tour(console, folder);
+  const Cohort cohort = tour.prepare();
+  console.say(concat("3. fit: the kinds of students of ", major, " in every year"));
+  const Cohort of_major = without_rare_courses(select_students(cohort, concat("major = '", major, "'")), course_takers);
+  of_major.save(folder / "computer_science.cohort", console.overwrite());
+  const StoredModel kinds = tour.fit(of_major, FitOptions("cmm+bernoulli").set("states", states), "states.desirepath");
+  console.say("4. fit: a hidden tree of the whole university, to answer questions");
+  FitOptions tree("hct");
+  tree.set("trees", std::int64_t{1}).set("tree-states", tree_states).set("iterations", std::int64_t{60});
+  const StoredModel answers =
+      tour.fit(some_students(cohort, answers_students, tour.stream("answers")), tree, "answers.desirepath");
+  console.say("5. evaluate: the paper's models side by side");
+  const Evaluation evaluation = tour.evaluate(of_major);
+  console.say("6. report: what a dean should know");
+  ReportSettings settings;
+  settings.title = words::demo_title;
+  settings.by = "residence";
+  const AskedModel asked{answers, cohort};
+  const Page page = make_report({cohort,
+                                 {kinds, of_major},
+                                 &asked,
+                                 &evaluation,
+                                 remarks(of_major),
+                                 std::string(words::demo_subtitle),
+                                 console.seed,
+                                 tour.compute(),
+                                 console.progress_sink()},
+                                settings);
+  console.end_progress();
+  write_page(page, folder / "report.html", {}, console, "demo");
+  if (!console.json)
+    console.say(concat("\nOpen ", std::filesystem::absolute(folder / "report.html").lexically_normal().string()));
 }
 
 }  // namespace
@@ -40,49 +154,14 @@ void add_demo(Program& program) {
                           {"courses.csv", synthetic_courses},
                           {"truth.json", json_file},
                           {"university.cohort", cohort_file},
-                          {"university.desirepath", model_file},
+                          {"computer_science.cohort", cohort_file},
+                          {"states.desirepath", model_file},
+                          {"answers.desirepath", model_file},
+                          {"evaluation.json", json_file},
                           {"report.html", page_file}})
       ->capture_default_str();
   verb.add_force();
-  verb.run = [&verb, out] {
-    const std::filesystem::path folder = *out;
-    Console& console = *verb.console;
-    make_folder(folder);
-    const std::filesystem::path page = folder / "report.html";
-
-    console.say("1. simulate: a university of 30,000 students over 18 years");
-    SyntheticOptions synthetic;
-    synthetic.seed = console.seed;
-    synthetic.threads = console.thread_count();
-    write_synthetic_university(synthetic, folder, console.overwrite(), console.progress_sink());
-    console.end_progress();
-
-    console.say("2. prepare: clean, filter, cut into years");
-    const Prepared prepared = prepare_cohort({(folder / "enrollments.csv").string()},
-                                             demo_options(folder, console.thread_count()), console.progress_sink());
-    console.end_progress();
-    prepared.cohort.save(folder / "university.cohort", console.overwrite());
-
-    console.say("3. fit: the kinds of students in every year");
-    FitOptions fit("cmm+bernoulli");
-    fit.seed = console.seed;
-    const Compute compute = console.compute("demo");
-    const TrainingContext context{compute, console.progress_sink()};
-    const FitResult fitted = fit_model(prepared.cohort, fit, context);
-    console.end_progress();
-    save_model(*fitted.model, training_record({prepared.cohort, fit, context}, fitted),
-               folder / "university.desirepath", console.overwrite());
-
-    console.say("4. describe: who they are and what they take");
-    write_text_file(page, render_html(demo_page(prepared.cohort, *fitted.model)), console.overwrite());
-    if (console.json) {
-      console.print_json("demo", {{"report", page.string()},
-                                  {"cohort", (folder / "university.cohort").string()},
-                                  {"model", (folder / "university.desirepath").string()}});
-    } else {
-      console.say(concat("\nOpen ", std::filesystem::absolute(page).lexically_normal().string()));
-    }
-  };
+  verb.run = [&verb, out] { run_tour(*verb.console, *out); };
 }
 
 }  // namespace desirepath::app

@@ -29,6 +29,7 @@ int main(int count, char** arguments) {
   add_compare(program);
   add_evaluate(program);
   add_queries(program);
+  add_report(program);
   add_orthant(program);
   return program.run(count, arguments);
 }

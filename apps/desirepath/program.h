@@ -74,6 +74,7 @@ void add_compare(Program& program);
 void add_evaluate(Program& program);
 void add_queries(Program& program);
 void add_orthant(Program& program);
+void add_report(Program& program);
 void add_split(Program& program);
 
 }  // namespace desirepath::app

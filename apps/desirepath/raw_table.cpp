@@ -77,14 +77,19 @@ Cohort open_cohort(const std::string& path, const RawTableArguments& arguments, 
   return std::move(prepared.cohort);
 }
 
-Cohort open_aligned_cohort(const std::string& path, const Schema& schema, UnseenCourses unseen,
-                           const std::string& whose, const RawTableArguments& arguments, Console& console) {
-  Aligned aligned = align_to(open_cohort(path, arguments, console), schema, unseen);
+Cohort align_cohort(const Cohort& cohort, const Schema& schema, UnseenCourses unseen, const std::string& whose,
+                    const Console& console) {
+  Aligned aligned = align_to(cohort, schema, unseen);
   if (aligned.ignored_courses > 0) {
     console.warn(concat(counted(aligned.ignored_enrollments, "enrollment", "enrollments"), " in ",
                         counted(aligned.ignored_courses, "course", "courses"), " ", whose, " are left out"));
   }
   return std::move(aligned.cohort);
+}
+
+Cohort open_aligned_cohort(const std::string& path, const Schema& schema, UnseenCourses unseen,
+                           const std::string& whose, const RawTableArguments& arguments, Console& console) {
+  return align_cohort(open_cohort(path, arguments, console), schema, unseen, whose, console);
 }
 
 }  // namespace desirepath::app

@@ -29,7 +29,10 @@ enum class TableUse { ask, train };
 /// A prepared cohort file, the students of it that --where selects, or a raw table prepared on the way.
 Cohort open_cohort(const std::string& path, const RawTableArguments& arguments, Console& console,
                    TableUse use = TableUse::ask);
-/// The same through another schema.
+/// A cohort through another schema; what that does not know is refused, or left out and told.
+Cohort align_cohort(const Cohort& cohort, const Schema& schema, UnseenCourses unseen, const std::string& whose,
+                    const Console& console);
+/// Both.
 Cohort open_aligned_cohort(const std::string& path, const Schema& schema, UnseenCourses unseen,
                            const std::string& whose, const RawTableArguments& arguments, Console& console);
 

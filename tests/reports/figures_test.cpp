@@ -7,6 +7,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/table.h"
+#include "desirepath/core/text.h"
 #include "desirepath/reports/cohort_figures.h"
 #include "desirepath/reports/evaluation_figures.h"
 #include "desirepath/reports/html_page.h"
@@ -222,6 +223,25 @@ TEST(Svg, EscapesAndScales) {
   EXPECT_EQ(text_colour_on("#0072B2"), "#FFFFFF");
 }
 
+TEST(Svg, NamesFitTheirPlace) {
+  EXPECT_EQ(fitted("Algebra", 200, 12), "Algebra");
+  const std::string cut = fitted("Introduction to Linear Algebra", 100, 12);
+  EXPECT_TRUE(cut.ends_with("…"));
+  EXPECT_LE(text_width(cut, 12), 100);
+  EXPECT_GT(text_width(cut, 12), 80);
+  // Never inside a letter, and at the left end of what is read from the right.
+  const std::string hebrew = fitted("אלגברה לינארית", 60, 12);
+  EXPECT_TRUE(is_valid_utf8(hebrew));
+  EXPECT_TRUE(hebrew.ends_with("…\u200F"));
+  EXPECT_EQ(wrapped("Introduction to Linear Algebra", 120, 12, 3),
+            (std::vector<std::string>{"Introduction to", "Linear Algebra"}));
+  EXPECT_EQ(wrapped("", 120, 12, 3), (std::vector<std::string>{""}));
+  EXPECT_EQ(wrapped("one two three four five six", 60, 12, 2).size(), 2U);
+  Svg svg(100, 100, "t", "d");
+  svg.label({0, 20}, "a name that is <longer> than this", 60);
+  EXPECT_NE(svg.finish().find("<title>a name that is &lt;longer&gt; than this</title>"), std::string::npos);
+}
+
 TEST(EvaluationFigures, HaveACurveAModelAndNameTheBest) {
   Evaluation evaluation;
   evaluation.seeds = {1, 2};
@@ -254,15 +274,14 @@ TEST(EvaluationFigures, HaveACurveAModelAndNameTheBest) {
 }
 
 TEST(HtmlPage, IsOnePieceWithoutAnythingFromElsewhere) {
-  const CohortSummary summary = summary_of(300);
-  Page page{"A <university>",
-            "sub",
-            {{"300", "students"}},
-            {{"Data", "", {enrollment_areas(tell(summary, Disclosure()))}, {}}},
-            "End."};
-  const std::string html = render_html(page);
+  PageSection section{"data", "Data & <more>"};
+  section.figures = {{enrollment_areas(tell(summary_of(300), Disclosure())), "Look \"here\"."}};
+  const std::string html = render_html({"A <university>", "sub", {{"300", "students"}}, {section}, "End."});
   EXPECT_NE(html.find("A &lt;university&gt;"), std::string::npos);
-  for (const char* outside : {"<script", "src=", "href=", "@import", "url("})
+  EXPECT_NE(html.find("Data &amp; &lt;more&gt;"), std::string::npos);
+  EXPECT_NE(html.find("Look &quot;here&quot;."), std::string::npos);
+  EXPECT_NE(html.find("default-src 'none'"), std::string::npos);
+  for (const char* outside : {" src=", "href=\"http", "href=\"/", "@import", "url(", "<link", "<iframe", "<img"})
     EXPECT_EQ(html.find(outside), std::string::npos) << outside;
 }
 

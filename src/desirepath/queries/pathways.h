@@ -31,6 +31,7 @@ struct StatePath {
 
 struct StateFlows {
   std::vector<PathNode> nodes;   // by step
+  double students = 0;           // all of them
   bool exact_sizes = true;       // else a node's students are those of the flows that are told
   std::vector<PathFlow> flows;   // that may be told, the largest first
   double withheld = 0;           // students in the others

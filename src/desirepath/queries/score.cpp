@@ -14,6 +14,7 @@
 #include "desirepath/queries/known.h"
 #include "desirepath/queries/student_scores.h"
 #include "desirepath/queries/typical_groups.h"
+#include "desirepath/queries/typicality.h"
 
 namespace desirepath::inline queries {
 
@@ -67,11 +68,8 @@ LikelihoodKind choose_kind(const std::optional<std::string>& name, const Model& 
   throw OptionError(concat(setting_name("likelihood"), " ", *name, ": this model has ", join(names, ", ")));
 }
 
-/// Share of the students of each one's group at or under its value, in percent; of group 0: of all students.
-struct Percentiles {
-  std::vector<double> value;
-  std::vector<std::int64_t> of;  // size of the group
-};
+}  // namespace
+
 Percentiles percentiles(const std::vector<double>& values, const std::vector<std::int64_t>& group) {
   std::map<std::int64_t, std::vector<double>> sorted;
   for (std::size_t s = 0; s < values.size(); ++s) {
@@ -90,8 +88,6 @@ Percentiles percentiles(const std::vector<double>& values, const std::vector<std
   return result;
 }
 
-/// Students present in the same periods have one number; where they are few, those present in as many periods; 0 where
-/// these are few too.
 std::vector<std::int64_t> groups_by_presence(const Cohort& cohort, std::int64_t fewest) {
   const auto students = static_cast<std::size_t>(cohort.student_count());
   std::map<std::vector<Presence>, std::vector<std::size_t>> same;
@@ -122,6 +118,8 @@ std::vector<std::int64_t> groups_by_presence(const Cohort& cohort, std::int64_t 
   }
   return group;
 }
+
+namespace {
 
 /// Students of one value of the attribute; 0 where it is not known.
 std::vector<std::int64_t> groups_of(const Attribute& attribute) {

@@ -79,99 +79,108 @@ double information(const std::vector<GridCourse>& grid) {
   return all > 0 ? sum / all : 0;
 }
 
+}  // namespace
+
+ShownGrid shown_grid(const StoredModel& stored, const std::string& period, const StateNames& names,
+                     const Disclosure& disclosure, const Compute& compute) {
+  const Model& model = *stored.model;
+  const Schema& schema = model.schema();
+  const HiddenStates& states = *model.hidden_states();
+  const RowMatrix students = state_students(stored);
+  const auto grid_of = [&](Id step) {
+    std::vector<std::uint8_t> large;
+    for (const double count : students.row(step))
+      large.push_back(disclosure.rests(count) ? 1 : 0);
+    return state_grid(model, step, large, compute);
+  };
+  ShownGrid shown;
+  Id step = 0;
+  if (!period.empty() && states.step_count() > 1) {
+    step = schema.require_period(period);
+    shown.courses = grid_of(step);
+  } else {
+    double most = -1;
+    for (Id other = 0; other < states.step_count(); ++other) {
+      std::vector<GridCourse> grid = grid_of(other);
+      const double says = information(grid);
+      if (says <= most) continue;
+      most = says;
+      step = other;
+      shown.courses = std::move(grid);
+    }
+  }
+  shown.period = period_of(states, schema, step);
+  for (const StateProfile& profile : profile_states(model, 3)) {
+    if (profile.step == step) shown.names.push_back(name_of_state(profile, schema, names));
+  }
+  shown.students = students.row(step).sum();
+  const auto all = shown.courses.size();
+  std::erase_if(shown.courses,
+                [&](const GridCourse& entry) { return !disclosure.rests(entry.takings * shown.students); });
+  shown.withheld = static_cast<std::int64_t>(all - shown.courses.size());
+  std::ranges::stable_sort(shown.courses, {}, [&](const GridCourse& entry) {
+    const Course& course = schema.course(entry.course);
+    return std::tuple(course.subject, course.concentration.empty(), course.concentration);
+  });
+  return shown;
+}
+
+namespace {
+
 /// Courses by concentration, each with the state of its takers.
 class GridAnswer : public Answer {
  public:
   GridAnswer(const QueryInput& input, const std::string& period, const StateNameSettings& given,
              const Disclosure& disclosure)
-      : schema_(input.model().schema()), disclosure_(disclosure) {
-    const HiddenStates& states = *input.model().hidden_states();
-    const RowMatrix students = state_students(input.stored);
-    const auto grid_of = [&](Id step) {
-      std::vector<std::uint8_t> large;
-      for (const double count : students.row(step))
-        large.push_back(disclosure_.rests(count) ? 1 : 0);
-      return state_grid(input.model(), step, large, input.compute);
-    };
-    Id step = 0;
-    if (!period.empty() && states.step_count() > 1) {
-      step = schema_.require_period(period);
-      grid_ = grid_of(step);
-    } else {
-      double most = -1;
-      for (Id other = 0; other < states.step_count(); ++other) {
-        std::vector<GridCourse> grid = grid_of(other);
-        const double says = information(grid);
-        if (says <= most) continue;
-        most = says;
-        step = other;
-        grid_ = std::move(grid);
-      }
-    }
-    period_ = period_of(states, schema_, step);
-    const StateNames names = given_names(input.model(), given);
-    for (const StateProfile& profile : profile_states(input.model(), 3)) {
-      if (profile.step == step) names_.push_back(name_of_state(profile, schema_, names));
-    }
-    students_ = students.row(step).sum();
-    const auto all = grid_.size();
-    std::erase_if(grid_, [&](const GridCourse& entry) { return !disclosure_.rests(entry.takings * students_); });
-    withheld_ = static_cast<std::int64_t>(all - grid_.size());
-    std::ranges::stable_sort(grid_, {}, [&](const GridCourse& entry) {
-      const Course& course = schema_.course(entry.course);
-      return std::tuple(course.subject, course.concentration.empty(), course.concentration);
-    });
-  }
+      : schema_(input.model().schema()),
+        disclosure_(disclosure),
+        shown_(shown_grid(input.stored, period, given_names(input.model(), given), disclosure, input.compute)) {}
 
   nlohmann::ordered_json to_json() const override {
-    return {{"period", period_}, {"min_cell", disclosure_.least()}, {"grid", table().to_json()}};
+    return {{"period", shown_.period}, {"min_cell", disclosure_.least()}, {"grid", table().to_json()}};
   }
   Table table() const override {
     Table rows(
         {{"subject"}, {"concentration"}, {"course"}, {"label"}, {"state"}, {"name"}, {"confidence", 3}, {"takers"}});
-    for (const GridCourse& entry : grid_) {
+    for (const GridCourse& entry : shown_.courses) {
       const Course& course = schema_.course(entry.course);
       rows.add_row({course.subject, course.concentration, course.name, course.label, std::int64_t{entry.state},
-                    names_[static_cast<std::size_t>(entry.state)], entry.confidence,
-                    std::int64_t{std::llround(entry.takings * students_)}});
+                    shown_.names[static_cast<std::size_t>(entry.state)], entry.confidence,
+                    std::int64_t{std::llround(entry.takings * shown_.students)}});
     }
     return rows;
   }
   void print(std::ostream& out) const override {
     Table rows({{"concentration"}, {"course"}, {"state"}, {"confidence", 2}, {"takers"}});
-    for (const GridCourse& entry : grid_) {
+    for (const GridCourse& entry : shown_.courses) {
       const Course& course = schema_.course(entry.course);
       rows.add_row({course.concentration.empty() ? course.subject : course.concentration, full_name(course),
                     std::int64_t{entry.state}, entry.confidence,
-                    std::int64_t{std::llround(entry.takings * students_)}});
+                    std::int64_t{std::llround(entry.takings * shown_.students)}});
     }
     rows.print_text(out);
     out << '\n';
-    for (std::size_t k = 0; k < names_.size(); ++k) {
+    for (std::size_t k = 0; k < shown_.names.size(); ++k) {
       const bool is_used =
-          std::ranges::any_of(grid_, [&](const GridCourse& e) { return e.state == static_cast<Id>(k); });
-      if (is_used) out << "state " << k << ": " << names_[k] << '\n';
+          std::ranges::any_of(shown_.courses, [&](const GridCourse& e) { return e.state == static_cast<Id>(k); });
+      if (is_used) out << "state " << k << ": " << shown_.names[k] << '\n';
     }
   }
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines = {concat(
-        "the state of period ", period_,
+        "the state of period ", shown_.period,
         " whose students take the course most, and how sure a taker is one of them, were all states as large; takers: "
         "expected enrollments")};
-    if (withheld_ > 0)
-      lines.push_back(
-          concat(counted(withheld_, "course", "courses"), " resting on ", disclosure_.few(), " students left out"));
+    if (shown_.withheld > 0)
+      lines.push_back(concat(counted(shown_.withheld, "course", "courses"), " resting on ", disclosure_.few(),
+                             " students left out"));
     return lines;
   }
 
  private:
   const Schema& schema_;
   Disclosure disclosure_;
-  std::int64_t withheld_ = 0;
-  std::string period_;
-  std::vector<std::string> names_;
-  double students_ = 0;
-  std::vector<GridCourse> grid_;
+  ShownGrid shown_;
 };
 
 }  // namespace

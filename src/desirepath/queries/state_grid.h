@@ -23,6 +23,18 @@ struct GridCourse {
 std::vector<GridCourse> state_grid(const Model& model, Id step, const std::vector<std::uint8_t>& among,
                                    const Compute& compute);
 
+/// The courses that may be told, by concentration, with the states of one step.
+struct ShownGrid {
+  std::vector<GridCourse> courses;
+  std::vector<std::string> names;  // of the states
+  std::string period;              // whose states they are
+  double students = 0;
+  std::int64_t withheld = 0;  // courses resting on few
+};
+/// period: empty: the one whose states tell courses apart best.
+ShownGrid shown_grid(const StoredModel& stored, const std::string& period, const StateNames& names,
+                     const Disclosure& disclosure, const Compute& compute);
+
 /// With the states of a period (empty: the one whose states tell courses apart best). Courses resting on few students
 /// are left out.
 std::unique_ptr<Answer> answer_grid(const QueryInput& input, const std::string& period, const StateNameSettings& names,

@@ -179,6 +179,8 @@ CountedFlows count_flows(const PathCounts& counts, const NodeChoice& choice, con
 StateFlows told_flows(CountedFlows counted, const HiddenLinks& hidden, bool exact_sizes, const Disclosure& disclosure) {
   StateFlows flows;
   flows.exact_sizes = exact_sizes;
+  for (const auto& [nodes, count] : counted.along)
+    flows.students += count;
   flows.nodes = std::move(counted.nodes);
   Links shown;
   for (const auto& [link, count] : counted.between) {

@@ -8,16 +8,16 @@
 #include <utility>
 
 #include "desirepath/core/text.h"
+#include "desirepath/reports/axes.h"
 #include "desirepath/reports/palette.h"
-#include "desirepath/reports/svg.h"
 
 namespace desirepath::inline reports {
 
 namespace {
 
-constexpr double figure_width = 760, figure_height = 380;
+constexpr double figure_height = 380;
 constexpr double left = 62, top = 16, bottom = 46;
-const std::string grid_colour = "#E3E3E3", axis_colour = "#555555";
+const std::string& axis_colour = quiet_ink;
 
 struct Plot {
   double right_margin;
@@ -32,7 +32,7 @@ Plot draw_vertical_axis(Svg& svg, double largest, double right_margin, std::stri
   const std::vector<double> ticks = axis_ticks(largest, 5);
   const Plot plot{right_margin, ticks.back()};
   for (const double tick : ticks) {
-    svg.line({left, plot.y(tick)}, {left + plot.width(), plot.y(tick)}, tick == 0 ? axis_colour : grid_colour);
+    svg.line({left, plot.y(tick)}, {left + plot.width(), plot.y(tick)}, tick == 0 ? axis_colour : grid_ink);
     svg.text({left - 8, plot.y(tick) + 4}, short_number(tick), {12, "end", axis_colour});
   }
   svg.text({14, top + plot.height() / 2}, label, {12, "middle", axis_colour, false, -90});
@@ -44,10 +44,6 @@ std::int64_t sum(const std::vector<std::int64_t>& values) {
   for (const std::int64_t value : values)
     total += value;
   return total;
-}
-
-std::string percent(double share) {
-  return fixed(100 * share, share < 0.1 ? 1 : 0) + " %";
 }
 
 /// Students of each value, were those of a bin alike in it.
@@ -89,23 +85,6 @@ std::optional<std::pair<std::int64_t, std::int64_t>> two_peaks(const std::vector
     peaks = {first - smooth.begin(), second - smooth.begin()};
   }
   return peaks;
-}
-
-/// Of letters of this size, about: nothing here can measure a font.
-double text_width(std::string_view text, double size) {
-  return 0.58 * size * static_cast<double>(display_width(text));
-}
-
-/// A name that fits a margin.
-std::string shortened(const std::string& name, std::size_t longest) {
-  if (display_width(name) <= longest) return name;
-  std::string cut;
-  for (const char c : name) {
-    const bool starts_character = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    if (starts_character && display_width(cut) + 1 >= longest) break;
-    cut += c;
-  }
-  return cut + "…";
 }
 
 }  // namespace
@@ -186,7 +165,7 @@ Figure enrollment_areas(const ToldCohort& told) {
     const double edge = left + plot.width();
     svg.line({edge + 2, middle}, {edge + 14, label}, colour, 1.5);
     svg.rectangle(edge + 15, label - 5, 10, 10, colour);
-    svg.text({edge + 30, label + 4}, shortened(series.groups[g], 16), {12});
+    svg.label({edge + 30, label + 4}, series.groups[g], figure_width - edge - 36, {12});
     base = std::move(ceiling);
   }
   const std::size_t every = std::max<std::size_t>(1, (times + 11) / 12);

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "desirepath/core/text.h"
+#include "desirepath/reports/axes.h"
 #include "desirepath/reports/palette.h"
-#include "desirepath/reports/svg.h"
 
 namespace desirepath::inline reports {
 
@@ -42,12 +42,6 @@ std::string cell_text(const Cell& cell, int decimals) {
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) return std::to_string(*whole);
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   return "-";
-}
-
-/// Dashes by number: no colour is the only signal.
-std::string dashes_of(std::size_t number) {
-  static const std::vector<std::string> all = {"", "7 3", "2 3", "9 3 2 3", "4 2 1 2"};
-  return all[number % all.size()];
 }
 
 }  // namespace

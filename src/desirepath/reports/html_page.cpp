@@ -4,44 +4,23 @@
 
 #include "desirepath/core/text.h"
 #include "desirepath/core/version.h"
+#include "desirepath/reports/page_assets.h"
+#include "desirepath/reports/report_words.h"
 #include "desirepath/reports/svg.h"
 
 namespace desirepath::inline reports {
 
 namespace {
 
-constexpr std::string_view style = R"css(
-:root { color-scheme: light; --ink: #1d2330; --quiet: #5a6372; --line: #e2e5ea; --accent: #0072b2; }
-* { box-sizing: border-box; }
-body { margin: 0; font: 17px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; color: var(--ink); background: #f6f7f9; }
-header { background: #10243e; color: #fff; padding: 2.6rem 0 2rem; }
-header > div, main, footer { max-width: 860px; margin: 0 auto; }
-header > div { padding: 0 1.2rem; }
-h1 { margin: 0; font-size: clamp(1.6rem, 5vw, 2.4rem); line-height: 1.2; }
-header p { margin: .5rem 0 0; color: #cfdaea; }
-.headline { display: flex; flex-wrap: wrap; gap: .8rem 2.4rem; margin-top: 1.4rem; }
-.headline div { display: flex; flex-direction: column; }
-.headline b { font-size: 1.7rem; line-height: 1.1; }
-.headline span { color: #cfdaea; font-size: .9rem; }
-main { padding: .4rem 1.2rem 1rem; }
-h2 { margin: 2.2rem 0 .4rem; font-size: 1.45rem; }
-h3 { margin: 0; font-size: 1.05rem; color: var(--quiet); font-weight: 600; }
-article { background: #fff; border: 1px solid var(--line); border-radius: 10px; padding: 1.1rem 1.2rem; margin: 1rem 0; }
-.finding { margin: .2rem 0 .8rem; font-size: 1.12rem; font-weight: 600; }
-.scroll { overflow-x: auto; }
-.scroll svg { display: block; width: 100%; min-width: 520px; height: auto; }
-.basis { margin: .5rem 0 0; color: var(--quiet); font-size: .88rem; }
-details { margin-top: .6rem; } summary { cursor: pointer; color: var(--accent); font-size: .92rem; }
-table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; margin-top: .5rem; }
-caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
-th, td { padding: .22rem .8rem .22rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
-td:not(.n) { min-width: 5.5rem; }
-td.n { white-space: nowrap; }
-th.n, td.n { text-align: right; }
-footer { padding: 1rem 1.2rem 3rem; color: var(--quiet); font-size: .88rem; }
-@media print { body { background: #fff; font-size: 11pt; } header { background: none; color: #000; padding: 0 0 1rem; }
-  header p, .headline span { color: #333; } article { break-inside: avoid; border: none; padding: 0; } details, .scroll { overflow: visible; } }
-)css";
+constexpr std::string_view policy =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/// An element with text in it, or nothing where there is none. A text decides itself which way it runs.
+std::string element(std::string_view name, std::string_view attributes, const std::string& text) {
+  if (text.empty()) return {};
+  return concat("<", name, attributes.empty() ? "" : " ", attributes, " dir=\"auto\">", escaped(text), "</", name,
+                ">\n");
+}
 
 std::string cell_text(const Cell& cell, int decimals) {
   if (const auto* text = std::get_if<std::string>(&cell)) return escaped(*text);
@@ -50,65 +29,136 @@ std::string cell_text(const Cell& cell, int decimals) {
   return "–";
 }
 
-std::string render_table(const Table& table, const std::string& caption) {
-  std::string html = "<div class=\"scroll\"><table>";
-  if (!caption.empty()) html += concat("<caption>", escaped(caption), "</caption>");
-  html += "<thead><tr>";
+/// What a column is sorted by where its text would not do.
+std::string sort_key(const Cell& cell) {
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return concat(" data-v=\"", *whole, "\"");
+  const auto* real = std::get_if<double>(&cell);
+  return real && std::isfinite(*real) ? concat(" data-v=\"", shortest(*real), "\"") : std::string();
+}
+
+std::string scrolling(std::string_view style, const std::string& label, const std::string& inside) {
+  return concat("<div class=\"scroll", style, "\" tabindex=\"0\" role=\"group\" aria-label=\"", escaped(label), "\">",
+                inside, "</div>\n");
+}
+
+std::string render_rows(const Table& table, const std::vector<bool>& numeric) {
+  std::string html = "<tbody>\n";
+  for (const auto& row : table.rows()) {
+    html += "<tr>";
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      html += concat(c == 0 ? "<th scope=\"row\"" : "<td", numeric[c] ? " class=\"n\"" : " dir=\"auto\"",
+                     numeric[c] ? sort_key(row[c]) : "", ">", cell_text(row[c], table.columns()[c].decimals),
+                     c == 0 ? "</th>" : "</td>");
+    }
+    html += "</tr>\n";
+  }
+  return html + "</tbody>";
+}
+
+std::string render_table(const Table& table, const std::string& caption, const std::string& attributes) {
   std::vector<bool> numeric(table.columns().size(), false);
   for (const auto& row : table.rows()) {
     for (std::size_t c = 0; c < row.size(); ++c)
       numeric[c] = numeric[c] || row[c].index() >= 2;
   }
+  std::string html = concat("<table", table.row_count() > 2 ? " class=\"sorts\"" : "", attributes,
+                            "><caption dir=\"auto\">", escaped(caption), "</caption><thead><tr>");
   for (std::size_t c = 0; c < numeric.size(); ++c) {
     html +=
         concat("<th scope=\"col\"", numeric[c] ? " class=\"n\"" : "", ">", escaped(table.columns()[c].name), "</th>");
   }
-  html += "</tr></thead>\n<tbody>";
-  for (const auto& row : table.rows()) {
-    html += "<tr>";
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      html += concat(numeric[c] ? "<td class=\"n\">" : "<td>", cell_text(row[c], table.columns()[c].decimals), "</td>");
-    }
-    html += "</tr>\n";
-  }
-  return html + "</tbody></table></div>\n";
+  return scrolling("", caption, html + "</tr></thead>\n" + render_rows(table, numeric) + "</table>");
 }
 
-std::string render_figure(const Figure& figure) {
-  return concat("<article id=\"", escaped(figure.name), "\"><h3>", escaped(figure.title),
-                "</h3>\n<p class=\"finding\">", escaped(figure.finding), "</p>\n<div class=\"scroll\">", figure.svg,
-                "</div>\n<p class=\"basis\">", escaped(figure.basis),
-                "</p>\n<details><summary>The same as a table</summary>", render_table(figure.table, ""),
-                "</details></article>\n");
+std::string folded(std::string_view what, const std::string& inside) {
+  return concat("<details><summary>", escaped(what), "</summary>\n", inside, "</details>\n");
+}
+
+std::string render_reading(const std::string& reading) {
+  if (reading.empty()) return {};
+  return concat("<p class=\"reading\" dir=\"auto\"><b>", escaped(words::how_to_read), "</b> ", escaped(reading),
+                "</p>\n");
+}
+
+std::string render_figure(const PageFigure& entry) {
+  const Figure& figure = entry.figure;
+  return concat(
+      "<article class=\"card\" id=\"figure-", escaped(figure.name), "\">\n", element("h3", "", figure.title),
+      element("p", "class=\"finding\"", figure.finding), scrolling(" picture", figure.title, figure.svg),
+      render_reading(entry.reading), element("p", "class=\"basis\"", figure.basis),
+      figure.table.row_count() > 0 ? folded(words::as_table, render_table(figure.table, figure.title, "")) : "",
+      "</article>\n");
+}
+
+std::string render_page_table(const PageTable& entry) {
+  const std::string attributes =
+      concat(" id=\"", escaped(entry.id), "\"",
+             entry.chooser.empty() ? std::string() : concat(" data-chooser=\"", escaped(entry.chooser), "\""));
+  const std::string table = render_table(entry.table, entry.caption, attributes);
+  return concat("<article class=\"card\">\n", entry.is_folded ? element("h3", "", entry.caption) : "",
+                entry.is_folded ? folded(words::unfold, table) : table, render_reading(entry.reading), "</article>\n");
+}
+
+std::string render_list(std::string_view name, std::string_view style, const std::vector<std::string>& items) {
+  if (items.empty()) return {};
+  std::string html = concat("<", name, " class=\"", style, "\">\n");
+  for (const std::string& item : items)
+    html += concat("<li><span dir=\"auto\">", escaped(item), "</span></li>\n");
+  return html + concat("</", name, ">\n");
+}
+
+std::string render_section(const PageSection& section) {
+  std::string html = concat("<section id=\"", escaped(section.id), "\" aria-labelledby=\"", escaped(section.id),
+                            "-title\">\n<h2 id=\"", escaped(section.id), "-title\">", escaped(section.title), "</h2>\n",
+                            element("p", "class=\"lead\"", section.finding));
+  for (const std::string& paragraph : section.text)
+    html += element("p", "", paragraph);
+  if (!section.points.empty())
+    html += concat("<div class=\"card\">", render_list("ol", "points", section.points), "</div>\n");
+  for (const PageFigure& figure : section.figures)
+    html += render_figure(figure);
+  for (const PageTable& table : section.tables)
+    html += render_page_table(table);
+  return html + render_list("ul", "notes", section.notes) + "</section>\n";
+}
+
+std::string render_contents(const std::vector<PageSection>& sections) {
+  std::string html = concat("<nav class=\"contents\" aria-labelledby=\"contents\"><h2 id=\"contents\">",
+                            escaped(words::contents), "</h2>\n<ol>\n");
+  for (const PageSection& section : sections)
+    html += concat("<li><a href=\"#", escaped(section.id), "\">", escaped(section.title), "</a></li>\n");
+  return html + "</ol></nav>\n";
+}
+
+std::string render_banner(const Page& page) {
+  std::string html =
+      concat("<header class=\"banner\"><div>", element("h1", "", page.title), element("p", "", page.subtitle));
+  if (!page.headline.empty()) {
+    html += "<ul class=\"headline\">\n";
+    for (const auto& [number, what] : page.headline)
+      html += concat("<li><b>", escaped(number), "</b> <span>", escaped(what), "</span></li>\n");
+    html += "</ul>\n";
+  }
+  return html + "</div></header>\n";
 }
 
 }  // namespace
 
 std::string render_html(const Page& page) {
   std::string html =
-      concat("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\n",
-             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>", escaped(page.title),
-             "</title>\n<style>", style, "</style></head>\n<body>\n<header><div><h1>", escaped(page.title),
-             "</h1>\n<p>", escaped(page.subtitle), "</p>\n");
-  if (!page.headline.empty()) {
-    html += "<div class=\"headline\">";
-    for (const auto& [number, what] : page.headline) {
-      html += concat("<div><b>", escaped(number), "</b><span>", escaped(what), "</span></div>");
-    }
-    html += "</div>";
-  }
-  html += "</div></header>\n<main>\n";
-  for (const PageSection& section : page.sections) {
-    html += concat("<section><h2>", escaped(section.title), "</h2>\n");
-    if (!section.text.empty()) html += concat("<p>", escaped(section.text), "</p>\n");
-    for (const Figure& figure : section.figures)
-      html += render_figure(figure);
-    for (const auto& [caption, table] : section.tables)
-      html += concat("<article>", render_table(table, caption), "</article>\n");
-    html += "</section>\n";
-  }
-  html += concat("</main>\n<footer>", escaped(page.footer), " Made by desirepath ", version,
-                 ".</footer>\n</body>\n</html>\n");
+      concat("<!doctype html>\n<html lang=\"", words::language, "\">\n<head>\n<meta charset=\"utf-8\">\n",
+             "<meta http-equiv=\"Content-Security-Policy\" content=\"", policy, "\">\n",
+             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" "
+             "content=\"light dark\">\n<title>",
+             escaped(page.title), "</title>\n<style>", page_style(), "</style>\n</head>\n<body data-follow=\"",
+             escaped(words::follow), "\">\n<a class=\"skip\" href=\"#main\">", escaped(words::skip), "</a>\n",
+             render_banner(page), "<div class=\"columns\">\n", render_contents(page.sections),
+             "<main id=\"main\" tabindex=\"-1\">\n");
+  for (const PageSection& section : page.sections)
+    html += render_section(section);
+  html += concat("</main>\n</div>\n<footer class=\"about\"><div>", element("p", "", page.footer), "<p>",
+                 escaped(filled(words::made_by, {version})), "</p></div></footer>\n<script>", page_script(),
+                 "</script>\n</body>\n</html>\n");
   return html;
 }
 

@@ -1,4 +1,5 @@
-// One self-contained page: no script, no font, no picture from elsewhere. Readable on paper and at 320 pixels.
+// One self-contained page: no font, script or picture from elsewhere. Readable on paper, at 320 pixels, in light and
+// dark, with a screen reader and with scripts off.
 #pragma once
 
 #include <string>
@@ -9,12 +10,31 @@
 
 namespace desirepath::inline reports {
 
+struct PageFigure {
+  Figure figure;
+  std::string reading;  // how to read it
+};
+
+/// A table without a picture.
+struct PageTable {
+  std::string id;
+  std::string caption;
+  Table table;
+  std::string reading = {};  // how to read it
+  bool is_folded = false;    // long: unfolded by a click
+  /// What is chosen in the first column, to see one row alone; empty: no such choice.
+  std::string chooser = {};
+};
+
 struct PageSection {
+  std::string id;  // anchor
   std::string title;
-  std::string text;  // a paragraph before the figures; may be empty
-  std::vector<Figure> figures;
-  /// Tables without a picture: caption and table.
-  std::vector<std::pair<std::string, Table>> tables;
+  std::string finding = {};              // one sentence
+  std::vector<std::string> text = {};    // paragraphs
+  std::vector<std::string> points = {};  // a list
+  std::vector<PageFigure> figures = {};
+  std::vector<PageTable> tables = {};
+  std::vector<std::string> notes = {};  // what it rests on, what was left out
 };
 
 struct Page {

@@ -29,12 +29,16 @@ double luminance(const std::string& colour) {
 
 std::string series_colour(int number) {
   const int count = static_cast<int>(colours.size());
-  const int base = colours[static_cast<std::size_t>(number % count)];
   const double lighter = std::min(0.75, 0.35 * std::floor(static_cast<double>(number) / count));
+  return translucent(hex(colours[static_cast<std::size_t>(number % count)]), 1 - lighter);
+}
+
+std::string translucent(const std::string& colour, double strength) {
+  const int base = std::stoi(colour.substr(1), nullptr, 16);
   int mixed = 0;
   for (int shift = 16; shift >= 0; shift -= 8) {
     const int channel = (base >> shift) & 255;
-    mixed |= static_cast<int>(std::lround(channel + (255 - channel) * lighter)) << shift;
+    mixed |= static_cast<int>(std::lround(channel + (255 - channel) * (1 - strength))) << shift;
   }
   return hex(mixed);
 }

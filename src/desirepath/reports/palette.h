@@ -9,6 +9,8 @@ namespace desirepath::inline reports {
 std::string series_colour(int number);
 /// For "other" and what is merged.
 std::string neutral_colour();
+/// The colour as it looks on white paper when it is this strong, 0 .. 1.
+std::string translucent(const std::string& colour, double strength);
 /// Black or white, whichever can be read on the colour (WCAG contrast).
 std::string text_colour_on(const std::string& colour);
 

@@ -9,6 +9,8 @@ namespace desirepath::inline reports {
 
 /// Escapes for text and attributes of XML and HTML.
 std::string escaped(std::string_view text);
+/// To a tenth of a pixel.
+std::string coordinate(double value);
 
 struct Point {
   double x = 0;
@@ -32,7 +34,17 @@ class Svg {
   void line(Point from, Point to, std::string_view colour, double width = 1, std::string_view dashes = "");
   void polygon(const std::vector<Point>& points, std::string_view fill, std::string_view tooltip = "");
   void polyline(const std::vector<Point>& points, std::string_view colour, double width);
+  void circle(Point center, double radius, std::string_view fill, std::string_view tooltip = "");
+  /// `outline`: the commands of a path; `attributes`: any further ones, as they are written.
+  void path(std::string_view outline, std::string_view attributes, std::string_view tooltip = "");
   void text(Point at, std::string_view words, const TextStyle& style = {});
+  /// A name of any length in `room` pixels: cut where it is longer, whole as a tooltip.
+  void label(Point at, std::string_view words, double room, const TextStyle& style = {});
+  /// The same over several lines, from the first one's place down; returns how many.
+  std::size_t wrapped_label(Point at, std::string_view words, double room, std::size_t lines, double line_height,
+                            const TextStyle& style = {});
+  void open_group(std::string_view attributes);
+  void close_group() { body_ += "</g>\n"; }
   /// Any SVG element, already escaped.
   void raw(std::string_view element) { body_ += element; }
   std::string finish() const;
@@ -41,6 +53,13 @@ class Svg {
   std::string head_;
   std::string body_;
 };
+
+/// About as wide as the words are in a wide font: nothing here can measure one.
+double text_width(std::string_view words, double size);
+/// Cut to so many pixels, with an ellipsis.
+std::string fitted(std::string_view words, double room, double size);
+/// In at most `lines` lines, broken at spaces; what does not fit is cut.
+std::vector<std::string> wrapped(std::string_view words, double room, double size, std::size_t lines);
 
 /// Round values that cover 0 .. largest in about `count` steps.
 std::vector<double> axis_ticks(double largest, int count);

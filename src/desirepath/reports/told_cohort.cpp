@@ -175,8 +175,10 @@ void tell_stages(const std::vector<ToldCohort::Stage>& stages, const Disclosure&
     const bool last = told.stages.empty();
     if (last || (apart(stage.students, told.stages.back().students) && apart(stage.rows, told.stages.back().rows)))
       told.stages.push_back(stage);
-    else
+    else {
+      told.stages.back().after = concat(stage.after, ", ", told.stages.back().after);
       ++told.stages_merged;
+    }
   }
   std::ranges::reverse(told.stages);
 }

@@ -1,0 +1,74 @@
+#include "desirepath/evaluation/evaluation_file.h"
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/text.h"
+
+namespace desirepath::inline evaluation {
+
+namespace {
+
+using nlohmann::json;
+
+/// What every figure of an evaluation asks for.
+constexpr const char* needed[] = {
+    "error_by_course", "floor_by_course", "error_by_period_and_course", "floor_by_period_and_course",
+    "error_of_pairs",  "floor_of_pairs"};
+
+double number(const json& object, const char* name) {
+  const double value = object.at(name).get<double>();
+  if (!std::isfinite(value)) throw json::other_error::create(501, "a number that is none", nullptr);
+  return value;
+}
+
+EvaluationSummary summary_from(const json& entry) {
+  EvaluationSummary summary;
+  summary.model = entry.at("model").get<std::string>();
+  summary.kind = entry.at("likelihood_kind").get<std::string>();
+  summary.size = entry.at("size").is_null() ? 0 : entry.at("size").get<Id>();
+  for (const auto& [name, found] : entry.at("found").items()) {
+    if (found.at("mean").is_null()) continue;
+    summary.found[name] = {number(found, "mean"), number(found, "spread"), 0};
+  }
+  for (const char* name : needed)
+    static_cast<void>(summary.found.at(name));
+  return summary;
+}
+
+}  // namespace
+
+Evaluation read_evaluation(const std::filesystem::path& path) {
+  constexpr std::uintmax_t most_bytes = 64 << 20;
+  std::error_code failed;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, failed);
+  std::ifstream file(path, std::ios::binary);
+  if (failed || !file) throw FileError(concat(path.string(), " cannot be read"));
+  const InputError refused(concat(path.string(), " is not the evaluation.json that 'evaluate' writes; give that file"));
+  if (bytes > most_bytes) throw refused;
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (is_nested_too_deep(text)) throw refused;
+  try {
+    const json read = json::parse(text);
+    if (read.at("schema").get<std::string>() != "desirepath/evaluate/1") throw refused;
+    Evaluation evaluation;
+    evaluation.training_students = read.at("training_students").get<std::int64_t>();
+    evaluation.held_out_students = read.at("held_out_students").get<std::int64_t>();
+    evaluation.seeds = read.at("seeds").get<std::vector<std::uint64_t>>();
+    evaluation.remarks = read.at("notes").get<std::vector<std::string>>();
+    for (const json& entry : read.at("summaries"))
+      evaluation.summaries.push_back(summary_from(entry));
+    if (evaluation.summaries.empty() || evaluation.seeds.empty()) throw refused;
+    return evaluation;
+  } catch (const json::exception&) {
+    throw refused;
+  } catch (const std::out_of_range&) {
+    throw refused;
+  }
+}
+
+}  // namespace desirepath::inline evaluation

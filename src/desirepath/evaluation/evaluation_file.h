@@ -1,0 +1,14 @@
+// What `evaluate` wrote, read back for figures and pages.
+#pragma once
+
+#include <filesystem>
+
+#include "desirepath/evaluation/model_evaluation.h"
+
+namespace desirepath::inline evaluation {
+
+/// Of evaluation.json: the summaries and what they rest on, not the single fits. Throws InputError for a file that is
+/// not one, FileError for one that cannot be read.
+Evaluation read_evaluation(const std::filesystem::path& path);
+
+}  // namespace desirepath::inline evaluation

@@ -1,0 +1,114 @@
+#include "desirepath/reports/delay_chart.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "desirepath/core/text.h"
+#include "desirepath/queries/known.h"
+#include "desirepath/reports/axes.h"
+#include "desirepath/reports/palette.h"
+
+namespace desirepath::inline reports {
+
+namespace {
+
+double low_of(const GroupDelay& delay) {
+  return delay.effect() - 1.96 * delay.error();
+}
+double high_of(const GroupDelay& delay) {
+  return delay.effect() + 1.96 * delay.error();
+}
+
+std::string finding_of(const std::vector<GroupDelay>& delays, const Schema& schema, const std::string& by) {
+  const auto latest = std::ranges::max_element(delays, {}, low_of);
+  if (latest == delays.end() || low_of(*latest) <= 0)
+    return by.empty() ? "No course is surely taken later than the model expects."
+                      : concat("No group of ", by, " surely takes a course later than the others.");
+  const std::string course = full_name(schema.course(latest->course));
+  const std::string by_how_much = concat(fixed(latest->effect(), 2), " periods (95 % interval ",
+                                         fixed(low_of(*latest), 2), " to ", fixed(high_of(*latest), 2), ")");
+  if (latest->group.empty())
+    return concat("Students take ", course, " later than expected of them, by ", by_how_much, ".");
+  return concat(latest->group, " students take ", course, " later than the others, by ", by_how_much,
+                ", each against what is expected of them.");
+}
+
+/// Axis from the least to the most that is drawn, 0 among it.
+Frame frame_of(const std::vector<GroupDelay>& shown, double top, double height) {
+  double low = 0, high = 0;
+  for (const GroupDelay& delay : shown) {
+    low = std::min(low, low_of(delay));
+    high = std::max(high, high_of(delay));
+  }
+  if (high - low < 1e-9) high = low + 1;
+  const std::vector<double> ticks = ticks_between(low, high, 6);
+  constexpr double left = 350;
+  return {left, top, figure_width - left - 76, height, ticks.front(), ticks.back(), 0, 1};
+}
+
+}  // namespace
+
+Figure delay_chart(const std::vector<GroupDelay>& delays, const Schema& schema, const std::string& by,
+                   std::int64_t students, std::size_t most) {
+  constexpr double row_height = 26, top = 40;
+  std::vector<GroupDelay> shown(delays.begin(), delays.begin() + std::ssize(delays));
+  shown.resize(std::min(most, shown.size()));
+  std::ranges::stable_sort(shown, std::ranges::greater(), &GroupDelay::effect);
+  const double rows = row_height * static_cast<double>(std::max<std::size_t>(1, shown.size()));
+  const std::string title = by.empty() ? "Courses taken later or earlier than expected" : concat("Delays by ", by);
+  const std::string finding = finding_of(delays, schema, by);
+  Svg svg(figure_width, top + rows + 56, title, finding);
+  const Frame frame = frame_of(shown, top, rows);
+  const auto tick_text = [](double tick) { return (tick > 0 ? "+" : "") + shortest(std::round(100 * tick) / 100); };
+  draw_x_axis(svg, frame, ticks_between(frame.x_low, frame.x_high, 6), tick_text,
+              by.empty() ? "periods later than the model expects of the very student"
+                         : "periods later than the other students, against what is expected of each");
+  svg.line({frame.x(0), frame.top - 4}, {frame.x(0), frame.bottom()}, quiet_ink, 1.4);
+  if (frame.x_low < 0) svg.text({frame.x(0) - 8, frame.top - 12}, "← earlier", {small_size, "end", quiet_ink});
+  if (frame.x(0) + 60 < frame.right())
+    svg.text({frame.x(0) + 8, frame.top - 12}, "later →", {small_size, "start", quiet_ink});
+  svg.text({figure_width - 12, frame.top - 12}, "students", {small_size, "end", quiet_ink});
+  double group_room = 0;
+  for (const GroupDelay& delay : shown)
+    group_room = std::max(group_room, std::min(120.0, text_width(delay.group, text_size)));
+  for (std::size_t r = 0; r < shown.size(); ++r) {
+    const GroupDelay& delay = shown[r];
+    const double y = top + row_height * (static_cast<double>(r) + 0.5);
+    const std::string name = full_name(schema.course(delay.course));
+    const bool is_sure = low_of(delay) > 0 || high_of(delay) < 0;
+    const std::string colour = series_colour(delay.effect() > 0 ? 5 : 0);
+    if (delay.group.empty()) {
+      svg.label({frame.left - 14, y + 4}, name, frame.left - 26, {text_size, "end"});
+    } else {
+      svg.label({12, y + 4}, name, frame.left - 12 - 14 - 12 - group_room, {text_size});
+      svg.label({frame.left - 14, y + 4}, delay.group, group_room, {text_size, "end", quiet_ink});
+    }
+    const std::string tooltip =
+        concat(name, delay.group.empty() ? "" : ", ", delay.group, ": ", fixed(delay.effect(), 2), " periods, 95 % ",
+               fixed(low_of(delay), 2), " to ", fixed(high_of(delay), 2), ", ",
+               counted(delay.own.students, "student", "students"));
+    svg.line({frame.x(low_of(delay)), y}, {frame.x(high_of(delay)), y}, colour, 2.4);
+    for (const double end : {low_of(delay), high_of(delay)})
+      svg.line({frame.x(end), y - 4}, {frame.x(end), y + 4}, colour, 1.4);
+    svg.circle({frame.x(delay.effect()), y}, 5, colour, tooltip);
+    // Hollow: it may be nothing.
+    if (!is_sure) svg.circle({frame.x(delay.effect()), y}, 3, "#FFFFFF", tooltip);
+    svg.text({figure_width - 12, y + 4}, with_separators(delay.own.students), {text_size, "end", quiet_ink});
+  }
+  if (shown.empty()) svg.text({frame.left, top + 18}, "nothing that can be told", {text_size, "start", quiet_ink});
+  Table table(
+      {{"course"}, {by.empty() ? "group" : by}, {"later", 2}, {"low", 2}, {"high", 2}, {"students"}, {"others"}});
+  for (const GroupDelay& delay : delays) {
+    table.add_row({full_name(schema.course(delay.course)), delay.group.empty() ? Cell() : Cell(delay.group),
+                   delay.effect(), low_of(delay), high_of(delay), delay.own.students,
+                   delay.group.empty() ? Cell() : Cell(delay.others.students)});
+  }
+  std::string basis = concat("n = ", with_separators(students),
+                             " students there in two periods or more; bars are 95 % intervals, "
+                             "hollow dots may be nothing");
+  if (shown.size() < delays.size())
+    basis += concat("; the ", shown.size(), " surest of ", with_separators(std::ssize(delays)), " are drawn");
+  return {"delays", title, finding, basis, svg.finish(), std::move(table)};
+}
+
+}  // namespace desirepath::inline reports

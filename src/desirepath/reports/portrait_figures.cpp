@@ -1,0 +1,230 @@
+#include "desirepath/reports/portrait_figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <set>
+
+#include "desirepath/core/text.h"
+#include "desirepath/reports/axes.h"
+#include "desirepath/reports/palette.h"
+
+namespace desirepath::inline reports {
+
+namespace {
+
+/// A subject in both groups, courses a student.
+struct Slice {
+  std::string subject;
+  double typical = 0, untypical = 0;
+  std::string colour;
+};
+
+/// The largest subjects of either group by name, all others together.
+std::vector<Slice> slices_of(const GroupPortrait& typical, const GroupPortrait& untypical, std::size_t most) {
+  std::map<std::string, Slice> by_name;
+  for (const auto& [subject, courses] : typical.by_subject)
+    by_name[subject].typical += courses;
+  for (const auto& [subject, courses] : untypical.by_subject)
+    by_name[subject].untypical += courses;
+  std::vector<Slice> slices;
+  for (auto& [subject, slice] : by_name) {
+    slice.subject = subject.empty() ? "no subject" : subject;
+    slices.push_back(std::move(slice));
+  }
+  std::ranges::stable_sort(slices, std::ranges::greater(),
+                           [](const Slice& slice) { return slice.typical + slice.untypical; });
+  Slice other{"other subjects", 0, 0, neutral_colour()};
+  const bool is_cut = slices.size() > most;
+  while (slices.size() + (is_cut ? 1 : 0) > most) {
+    other.typical += slices.back().typical;
+    other.untypical += slices.back().untypical;
+    slices.pop_back();
+  }
+  for (std::size_t i = 0; i < slices.size(); ++i)
+    slices[i].colour = series_colour(static_cast<int>(i));
+  if (is_cut) slices.push_back(std::move(other));
+  return slices;
+}
+
+using Amount = double Slice::*;
+
+double total_of(const std::vector<Slice>& slices, Amount amount) {
+  double total = 0;
+  for (const Slice& slice : slices)
+    total += slice.*amount;
+  return total;
+}
+
+/// As large as the courses: areas compare.
+void draw_pie(Svg& svg, Point center, double radius, const std::vector<Slice>& slices, Amount amount) {
+  const double total = total_of(slices, amount);
+  if (!(total > 0)) return;
+  double angle = -std::numbers::pi / 2;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const Slice& slice = slices[i];
+    const double share = slice.*amount / total, end = angle + 2 * std::numbers::pi * share;
+    const auto at = [&](double turn, double reach) {
+      return Point{center.x + reach * std::cos(turn), center.y + reach * std::sin(turn)};
+    };
+    const auto written = [](Point point) { return concat(coordinate(point.x), " ", coordinate(point.y)); };
+    const std::string tooltip =
+        concat(slice.subject, ": ", fixed(slice.*amount, 1), " courses a student (", percent(share), ")");
+    if (share > 0.9999) {
+      svg.circle(center, radius, slice.colour, tooltip);
+    } else if (share > 0) {
+      svg.path(concat("M", written(center), "L", written(at(angle, radius)), "A", coordinate(radius), " ",
+                      coordinate(radius), " 0 ", share > 0.5 ? 1 : 0, " 1 ", written(at(end, radius)), "Z"),
+               concat("fill=\"", slice.colour, "\" stroke=\"#FFFFFF\" stroke-width=\"1.5\""), tooltip);
+    }
+    // The number that the bars carry, for no colour is the only signal: inside, beside where the slice is narrow.
+    const double arc = share * 2 * std::numbers::pi * radius;
+    const bool is_inside = 0.72 * arc > 22;
+    const Point place = at((angle + end) / 2, is_inside ? 0.72 * radius : radius + 11);
+    if (arc > 9) {
+      svg.text({place.x, place.y + 4}, std::to_string(i + 1),
+               {small_size, "middle", is_inside ? text_colour_on(slice.colour) : quiet_ink, is_inside});
+    }
+    angle = end;
+  }
+}
+
+}  // namespace
+
+Figure coursework_pies(const GroupPortrait& typical, const GroupPortrait& untypical) {
+  const std::vector<Slice> slices = slices_of(typical, untypical, 12);
+  std::string finding = concat("The least typical students take ", fixed(untypical.courses, 1), " courses in ",
+                               fixed(untypical.subjects, 1), " subjects, the most typical ", fixed(typical.courses, 1),
+                               " in ", fixed(typical.subjects, 1), ".");
+  if (typical.in_major && untypical.in_major)
+    finding += concat(" In their own major it is ", fixed(*untypical.in_major, 1), " courses against ",
+                      fixed(*typical.in_major, 1), ".");
+  const std::string title = "Coursework of typical and untypical students";
+  constexpr double pie_radius = 108, pie_y = 164, bars_top = 330, row_height = 32;
+  const double bars = row_height * static_cast<double>(std::max<std::size_t>(1, slices.size()));
+  Svg svg(figure_width, bars_top + bars + 50, title, finding);
+  const double most = std::max({total_of(slices, &Slice::typical), total_of(slices, &Slice::untypical), 1e-12});
+  const auto radius = [&](Amount amount) { return pie_radius * std::sqrt(total_of(slices, amount) / most); };
+  const struct {
+    double x;
+    const char* name;
+    const GroupPortrait& portrait;
+    Amount amount;
+  } sides[] = {{210, "most typical", typical, &Slice::typical}, {550, "least typical", untypical, &Slice::untypical}};
+  for (const auto& side : sides) {
+    svg.text({side.x, 24}, side.name, {15, "middle", ink, true});
+    svg.text(
+        {side.x, 42},
+        concat(fixed(side.portrait.courses, 1), " courses a student, ", fixed(side.portrait.subjects, 1), " subjects"),
+        {text_size, "middle", quiet_ink});
+    draw_pie(svg, {side.x, pie_y + 4}, radius(side.amount), slices, side.amount);
+  }
+  double widest = 1e-12;
+  for (const Slice& slice : slices)
+    widest = std::max({widest, slice.typical, slice.untypical});
+  const std::vector<double> ticks = axis_ticks(widest, 6);
+  const Frame frame{190, bars_top, figure_width - 190 - 60, bars, 0, ticks.back(), 0, 1};
+  svg.text({frame.left, frame.top - 14}, "courses a student: above most typical, below, in outline, least typical",
+           {text_size, "start", quiet_ink});
+  draw_x_axis(
+      svg, frame, ticks, [](double tick) { return shortest(tick); }, "");
+  Table table({{"subject"}, {"most typical", 2}, {"least typical", 2}});
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const Slice& slice = slices[i];
+    const double y = frame.top + row_height * static_cast<double>(i) + 4;
+    svg.rectangle(12, y + 6, 18, 16, slice.colour);
+    svg.text({21, y + 18}, std::to_string(i + 1), {small_size, "middle", text_colour_on(slice.colour), true});
+    svg.label({38, y + 18}, slice.subject, frame.left - 38 - 12, {text_size});
+    const auto bar = [&](double top, double value, bool is_outline) {
+      const double width = std::max(0.5, frame.x(value) - frame.left);
+      svg.path(concat("M", coordinate(frame.left), " ", coordinate(top), "h", coordinate(width), "v12h-",
+                      coordinate(width), "z"),
+               concat("fill=\"", is_outline ? "#FFFFFF" : slice.colour, "\" stroke=\"", slice.colour,
+                      "\" stroke-width=\"2\""),
+               concat(slice.subject, is_outline ? ", least typical: " : ", most typical: ", fixed(value, 2),
+                      " courses a student"));
+      svg.text({frame.left + width + 6, top + 10}, fixed(value, 1), {small_size, "start", quiet_ink});
+    };
+    bar(y, slice.typical, false);
+    bar(y + 15, slice.untypical, true);
+    table.add_row({slice.subject, slice.typical, slice.untypical});
+  }
+  table.add_row({std::string("all courses"), typical.courses, untypical.courses});
+  const std::string basis =
+      concat("n = ", with_separators(typical.students), " most typical and ", with_separators(untypical.students),
+             " least typical students; pies are as large as the number of courses");
+  return {"coursework", title, finding, basis, svg.finish(), std::move(table)};
+}
+
+Figure typicality_histogram(const std::vector<TypicalityBin>& bins, bool merged) {
+  std::int64_t students = 0;
+  double narrowest = 0;
+  for (const TypicalityBin& bin : bins) {
+    students += bin.students;
+    const double width = bin.to - bin.from;
+    if (width > 0 && (narrowest == 0 || width < narrowest)) narrowest = width;
+  }
+  // The value that a share of the students lies under, within a bin as if evenly.
+  const auto quantile = [&](double share) {
+    double before = 0;
+    const double wanted = share * static_cast<double>(students);
+    for (const TypicalityBin& bin : bins) {
+      const auto here = static_cast<double>(bin.students);
+      if (here > 0 && before + here >= wanted) return bin.from + (bin.to - bin.from) * (wanted - before) / here;
+      before += here;
+    }
+    return bins.empty() ? 0.0 : bins.back().to;
+  };
+  const double middle = quantile(0.5), low = quantile(0.1);
+  const std::string title = "How typical students are";
+  const std::string finding = students == 0
+                                  ? "There are no students to compare."
+                                  : concat("Half of the students have a log-probability above ", fixed(middle, 1),
+                                           "; the least typical tenth lies below ", fixed(low, 1), ".");
+  constexpr double height = 370;
+  Svg svg(figure_width, height, title, finding);
+  const auto tall = [&](const TypicalityBin& bin) {
+    const double width = bin.to - bin.from;
+    return width > 0 ? static_cast<double>(bin.students) * narrowest / width : 0.0;
+  };
+  double most = 0;
+  for (const TypicalityBin& bin : bins)
+    most = std::max(most, tall(bin));
+  const std::vector<double> y_ticks = axis_ticks(most, 5);
+  const double from = bins.empty() ? 0 : bins.front().from,
+               to = bins.empty() ? 1 : std::max(bins.back().to, from + 1e-9);
+  const Frame frame{66, 48, figure_width - 66 - 20, height - 48 - 52, from, to, 0, y_ticks.back()};
+  draw_y_axis(svg, frame, y_ticks, short_number, "students");
+  Table table({{"from", 2}, {"to", 2}, {"students"}});
+  for (const TypicalityBin& bin : bins) {
+    const double left = frame.x(bin.from), right = frame.x(bin.to);
+    const bool is_low = bin.to <= low + 1e-9;
+    svg.rectangle(
+        left + 0.5, frame.y(tall(bin)), right - left - 1, frame.bottom() - frame.y(tall(bin)),
+        series_colour(is_low ? 5 : 4),
+        concat(fixed(bin.from, 1), " to ", fixed(bin.to, 1), ": ", counted(bin.students, "student", "students")));
+    table.add_row({bin.from, bin.to, bin.students});
+  }
+  for (const double tick : ticks_between(from, to, 8)) {
+    if (tick >= from && tick <= to)
+      svg.text({frame.x(tick), frame.bottom() + 18}, shortest(tick), {text_size, "middle", quiet_ink});
+  }
+  svg.text({frame.left + frame.width / 2, height - 10},
+           "log-probability of the student's courses (further left: less typical)", {text_size, "middle", quiet_ink});
+  if (students > 0) {
+    const auto mark = [&](double value, const std::string& words, double y, const char* dashes) {
+      const double x = frame.x(value);
+      const bool is_left = x + 8 + text_width(words, text_size) > figure_width;
+      svg.line({x, y - 9}, {x, frame.bottom()}, ink, 1.2, dashes);
+      svg.text({x + (is_left ? -7 : 7), y}, words, {text_size, is_left ? "end" : "start"});
+    };
+    mark(low, concat("the least typical tenth: below ", fixed(low, 1)), 18, "5 3");
+    mark(middle, concat("half: below ", fixed(middle, 1)), 36, "2 3");
+  }
+  std::string basis = concat("n = ", with_separators(students), " students");
+  if (merged) basis += "; small bins are merged with their neighbours, and drawn at their mean height";
+  return {"typicality", title, finding, basis, svg.finish(), std::move(table)};
+}
+
+}  // namespace desirepath::inline reports

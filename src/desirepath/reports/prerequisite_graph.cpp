@@ -1,0 +1,175 @@
+#include "desirepath/reports/prerequisite_graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "desirepath/core/text.h"
+#include "desirepath/queries/known.h"
+#include "desirepath/reports/axes.h"
+#include "desirepath/reports/graph_layout.h"
+#include "desirepath/reports/palette.h"
+
+namespace desirepath::inline reports {
+
+namespace {
+
+struct LinkStyle {
+  const char* word;
+  const char* said;
+  int colour;
+  const char* dashes;
+};
+LinkStyle style_of(PrerequisiteKind kind) {
+  switch (kind) {
+    case PrerequisiteKind::tacit:
+      return {"tacit", "found, but declared nowhere", 5, "7 4"};
+    case PrerequisiteKind::both:
+      return {"both", "declared, and found", 0, ""};
+    default:
+      return {"declared", "declared, but not followed", 7, "2 4"};
+  }
+}
+
+constexpr double box_height = 24, legend_height = 34, margin = 12, widest_box = 132;
+
+/// The courses of the links in the order they come, and each link between their places.
+struct Network {
+  std::vector<Id> courses;
+  std::vector<std::pair<std::size_t, std::size_t>> edges;
+};
+Network network_of(const std::vector<PrerequisiteLink>& links) {
+  Network network;
+  std::map<Id, std::size_t> place;
+  const auto place_of = [&](Id course) {
+    const auto [at, is_new] = place.try_emplace(course, network.courses.size());
+    if (is_new) network.courses.push_back(course);
+    return at->second;
+  };
+  for (const PrerequisiteLink& link : links) {
+    const std::size_t from = place_of(link.prerequisite);
+    network.edges.emplace_back(from, place_of(link.course));
+  }
+  return network;
+}
+
+/// Layers as far apart as the picture has room for.
+GraphLayout lay_out_in(double width, const std::vector<BoxSize>& boxes, const Network& network) {
+  GraphLayout layout;
+  for (const double gap : {90.0, 70.0, 54.0, 40.0, 30.0}) {
+    layout = lay_out_graph(boxes, network.edges, gap, 10);
+    if (layout.width <= width) break;
+  }
+  return layout;
+}
+
+std::string curve_text(const std::vector<Point>& curve, Point shift) {
+  std::string text;
+  for (std::size_t i = 0; i < curve.size(); ++i)
+    text += concat(i == 0   ? "M"
+                   : i == 1 ? "C"
+                            : " ",
+                   coordinate(curve[i].x + shift.x), " ", coordinate(curve[i].y + shift.y));
+  return text;
+}
+
+/// From a little before the curve's end to its tip.
+std::string arrow_head(Point base, Point tip, double half_width) {
+  const double x = tip.x - base.x, y = tip.y - base.y, length = std::max(1e-9, std::hypot(x, y));
+  const Point across{-y / length * half_width, x / length * half_width};
+  const Point back{base.x - 2 * x / length, base.y - 2 * y / length};
+  const auto at = [](double px, double py) { return concat(coordinate(px), " ", coordinate(py)); };
+  return concat("M", at(back.x + across.x, back.y + across.y), "L", at(tip.x, tip.y), "L",
+                at(back.x - across.x, back.y - across.y), "Z");
+}
+
+void draw_legend(Svg& svg) {
+  double x = margin;
+  for (const PrerequisiteKind kind : {PrerequisiteKind::tacit, PrerequisiteKind::both, PrerequisiteKind::declared}) {
+    const LinkStyle style = style_of(kind);
+    svg.line({x, 16}, {x + 34, 16}, series_colour(style.colour), 2.4, style.dashes);
+    svg.text({x + 40, 20}, style.said, {text_size});
+    x += 40 + text_width(style.said, text_size) + 22;
+  }
+}
+
+std::string finding_of(const std::vector<PrerequisiteLink>& links, const Schema& schema) {
+  const auto count = [&](PrerequisiteKind kind) { return std::ranges::count(links, kind, &PrerequisiteLink::kind); };
+  const std::int64_t both = count(PrerequisiteKind::both), declared = both + count(PrerequisiteKind::declared);
+  const auto strongest = std::ranges::find(links, PrerequisiteKind::tacit, &PrerequisiteLink::kind);
+  std::string words =
+      strongest == links.end()
+          ? "No course stands out as an undeclared prerequisite of another"
+          : concat(counted(count(PrerequisiteKind::tacit), "prerequisite that is", "prerequisites that are"),
+                   " declared nowhere can be seen in what students do; the strongest is ",
+                   full_name(schema.course(strongest->prerequisite)), " before ",
+                   full_name(schema.course(strongest->course)));
+  if (declared > 0)
+    words +=
+        concat("; of ", with_separators(declared), " declared ones ", with_separators(both), " can be seen as well");
+  return words + ".";
+}
+
+}  // namespace
+
+Figure prerequisite_graph(std::vector<PrerequisiteLink> links, const Schema& schema, std::int64_t students,
+                          std::size_t most) {
+  std::ranges::stable_sort(links, std::ranges::greater(), &PrerequisiteLink::score);
+  const std::string title = "What students really need before a course";
+  const std::string finding = finding_of(links, schema);
+  const std::vector<PrerequisiteLink> shown(
+      links.begin(), links.begin() + std::ssize(links) -
+                         std::max<std::ptrdiff_t>(0, std::ssize(links) - static_cast<std::ptrdiff_t>(most)));
+  const Network network = network_of(shown);
+  std::vector<BoxSize> boxes;
+  for (const Id course : network.courses)
+    boxes.push_back({std::min(widest_box, text_width(schema.course(course).name, text_size) + 16), box_height});
+  const GraphLayout layout = lay_out_in(figure_width - 2 * margin, boxes, network);
+  const double width = std::max(figure_width, layout.width + 2 * margin);
+  Svg svg(width, legend_height + layout.height + 2 * margin, title, finding);
+  draw_legend(svg);
+  const Point shift{(width - layout.width) / 2, legend_height + margin};
+  double strongest = 1e-12;
+  for (const PrerequisiteLink& link : shown)
+    strongest = std::max(strongest, link.score);
+  for (std::size_t e = shown.size(); e-- > 0;) {  // the best on top
+    const PrerequisiteLink& link = shown[e];
+    const GraphArrow& arrow = layout.arrows[e];
+    if (arrow.curve.size() < 4) continue;
+    const LinkStyle style = style_of(link.kind);
+    const std::string colour = series_colour(style.colour);
+    const double breadth = 1.2 + 3 * std::max(0.0, link.score) / strongest;
+    const Point base{arrow.curve.back().x + shift.x, arrow.curve.back().y + shift.y};
+    svg.open_group(concat("class=\"link\" data-from=\"", link.prerequisite, "\" data-to=\"", link.course, "\""));
+    svg.path(curve_text(arrow.curve, shift),
+             concat("fill=\"none\" stroke=\"", colour, "\" stroke-width=\"", coordinate(breadth), "\"",
+                    *style.dashes == 0 ? "" : concat(" stroke-dasharray=\"", style.dashes, "\"")),
+             concat(full_name(schema.course(link.prerequisite)), " → ", full_name(schema.course(link.course)), ": ",
+                    style.said, ", score ", fixed(link.score, 2)));
+    svg.path(arrow_head(base, {arrow.tip.x + shift.x, arrow.tip.y + shift.y}, 3.4 + breadth / 2),
+             concat("fill=\"", colour, "\""));
+    svg.close_group();
+  }
+  for (std::size_t n = 0; n < boxes.size(); ++n) {
+    const Course& course = schema.course(network.courses[n]);
+    const Point center{layout.centers[n].x + shift.x, layout.centers[n].y + shift.y};
+    svg.open_group(concat("class=\"course\" data-course=\"", network.courses[n], "\""));
+    svg.raw(concat("<title>", escaped(full_name(course)), "</title><rect x=\"",
+                   coordinate(center.x - boxes[n].width / 2), "\" y=\"", coordinate(center.y - box_height / 2),
+                   "\" width=\"", coordinate(boxes[n].width), "\" height=\"", coordinate(box_height),
+                   "\" rx=\"5\" fill=\"#F4F6F8\" stroke=\"", quiet_ink, "\"/>\n"));
+    svg.text({center.x, center.y + 4}, fitted(course.name, boxes[n].width - 12, text_size), {text_size, "middle"});
+    svg.close_group();
+  }
+  Table table({{"before"}, {"course"}, {"score", 3}, {"kind"}});
+  for (const PrerequisiteLink& link : links)
+    table.add_row({full_name(schema.course(link.prerequisite)), full_name(schema.course(link.course)), link.score,
+                   std::string(style_of(link.kind).word)});
+  std::string basis = concat("n = ", with_separators(students),
+                             " students; arrows go from the earlier course to the later one, the thicker the stronger");
+  if (shown.size() < links.size())
+    basis += concat("; the ", shown.size(), " strongest of ", with_separators(std::ssize(links)), " are drawn");
+  return {"prerequisites", title, finding, basis, svg.finish(), std::move(table)};
+}
+
+}  // namespace desirepath::inline reports

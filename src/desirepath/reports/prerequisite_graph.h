@@ -1,0 +1,21 @@
+// Courses that open others, as a graph: tacit, declared or both.
+#pragma once
+
+#include "desirepath/reports/figure.h"
+#include "desirepath/transcripts/schema.h"
+
+namespace desirepath::inline reports {
+
+enum class PrerequisiteKind { tacit, both, declared };  // declared: but not followed
+
+struct PrerequisiteLink {
+  Id prerequisite = 0, course = 0;
+  double score = 0;
+  PrerequisiteKind kind = PrerequisiteKind::tacit;
+};
+
+/// The best `most` links are drawn; all are in the table.
+Figure prerequisite_graph(std::vector<PrerequisiteLink> links, const Schema& schema, std::int64_t students,
+                          std::size_t most = 40);
+
+}  // namespace desirepath::inline reports

@@ -1,0 +1,212 @@
+#include "desirepath/reports/report.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/nearest_name.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+#include "desirepath/queries/known.h"
+#include "desirepath/queries/shown_states.h"
+#include "desirepath/queries/student_groups.h"
+#include "desirepath/reports/report_parts.h"
+#include "desirepath/reports/report_words.h"
+
+namespace desirepath::inline reports {
+
+namespace {
+
+struct SectionEntry {
+  std::string_view name;
+  ReportPart (*make)(const ReportContext&);  // null: made of the others
+};
+
+/// The sections there are: one plain list.
+std::span<const SectionEntry> section_list() {
+  static constexpr std::array<SectionEntry, 12> entries = {{{"summary", nullptr},
+                                                            {"data", data_part},
+                                                            {"states", states_part},
+                                                            {"flows", flows_part},
+                                                            {"typicality", typicality_part},
+                                                            {"prerequisites", prerequisites_part},
+                                                            {"plans", plans_part},
+                                                            {"delays", delays_part},
+                                                            {"courses", courses_part},
+                                                            {"calibration", calibration_part},
+                                                            {"evaluation", evaluation_part},
+                                                            {"card", card_part}}};
+  return entries;
+}
+
+void check_sections(const std::vector<std::string>& wanted) {
+  const std::vector<std::string> known = report_sections();
+  for (const std::string& name : wanted) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    throw OptionError(concat(setting_name("sections"), ": no section '", name, "'", did_you_mean(name, known),
+                             "; there are: ", join(known, ", ")));
+  }
+}
+
+/// Of every state: by the course that marks it most and that enough students take, by two where one would be the name
+/// of another state of that step too; else by its number.
+StateNames tellable_names(const ReportContext& context) {
+  const ReportInput& input = context.input;
+  const Model& model = input.states.model();
+  if (model.hidden_states() == nullptr) return {};
+  constexpr std::size_t enough = 20;
+  const std::vector<std::uint8_t> tellable = tellable_courses(context, input.states.students);
+  std::vector<StateProfile> profiles;
+  std::map<std::pair<Id, std::string>, int> used;
+  const auto by_one = [&](StateProfile profile) {
+    profile.marking.resize(std::min<std::size_t>(1, profile.marking.size()));
+    return state_name(profile, model.schema());
+  };
+  for (ShownState& state : shown_states(input.states.stored, enough, context.disclosure).states) {
+    if (state.merged > 0) continue;
+    std::erase_if(state.profile.marking,
+                  [&](const StateCourse& entry) { return tellable[static_cast<std::size_t>(entry.course)] == 0; });
+    if (!state.profile.left && state.profile.marking.empty()) continue;
+    ++used[{state.profile.step, by_one(state.profile)}];
+    profiles.push_back(std::move(state.profile));
+  }
+  StateNames names = given_names(model, context.settings.names);
+  for (const StateProfile& profile : profiles) {
+    const std::string name = by_one(profile);
+    names.emplace(std::pair(profile.step, profile.state),
+                  used.at({profile.step, name}) > 1 ? state_name(profile, model.schema()) : name);
+  }
+  for (Id step = 0; step < model.hidden_states()->step_count(); ++step) {
+    for (Id k = 0; k < model.hidden_states()->state_count(); ++k)
+      names.emplace(std::pair(step, k), filled(words::state_number, {std::to_string(k)}));
+  }
+  return names;
+}
+
+PageSection summary_section(std::vector<std::string> points) {
+  constexpr std::size_t most = 11;
+  points.resize(std::min(points.size(), most));
+  points.emplace_back(words::summary_last);
+  PageSection section{"summary", std::string(words::summary_title)};
+  section.finding = words::summary_finding;
+  section.points = std::move(points);
+  return section;
+}
+
+}  // namespace
+
+void ReportSettings::declare(SettingVisitor& visit) {
+  visit(Setting("title", "heading of the page"), title);
+  visit(Setting("sections", concat("only these: ", join(report_sections(), ", "))).taking("A,B,C"), sections);
+  visit(
+      Setting("width",
+              "what a ribbon of the flow diagram is as wide as: flow, its students, or probability, for who is in the "
+              "state it comes from"),
+      width);
+  visit(Setting("highlight",
+                "the path to follow in the flow diagram: its states, one a period from the first on, such as 0,2 (the "
+                "two most frequent paths that end differently)")
+            .taking("STATE,STATE"),
+        highlight);
+  visit(Setting("by", "student attribute of COHORT, or entry: groups that are compared").taking("COLUMN"), by);
+  visit(Setting("students", "students looked at for answers, drawn where there are more").at_least(100).taking("N"),
+        students);
+  names.declare(visit);
+  disclosure.declare(visit);
+}
+
+ReportContext::ReportContext(const ReportInput& its_input, const ReportSettings& its_settings)
+    : input(its_input),
+      settings(its_settings),
+      disclosure(its_settings.disclosure),
+      told(tell(its_input.cohort, its_settings.disclosure)),
+      state_names(tellable_names(*this)),
+      prerequisites(ask_prerequisites(*this)) {}
+
+const AskedModel* ReportContext::answering() const {
+  if (input.answers != nullptr) return input.answers;
+  return states() == nullptr ? &input.states : nullptr;
+}
+
+std::string ReportContext::course(const Schema& schema, Id number) const {
+  return full_name(schema.course(number));
+}
+
+std::vector<std::uint8_t> tellable_courses(const ReportContext& context, const Cohort& students) {
+  std::set<std::string> told;
+  for (const ToldCohort::CourseCount& entry : context.told.courses)
+    told.insert(context.input.cohort.schema().course(entry.course).name);
+  const Schema& schema = students.schema();
+  std::vector<std::uint8_t> tellable(static_cast<std::size_t>(schema.course_count()), 0);
+  for (const CohortSummary::CourseCount& entry : summarise(students).popular) {
+    const bool is_told = told.contains(schema.course(entry.course).name) &&
+                         context.disclosure.rests(static_cast<double>(entry.students));
+    tellable[static_cast<std::size_t>(entry.course)] = is_told ? 1 : 0;
+  }
+  return tellable;
+}
+
+std::vector<std::string> report_sections() {
+  std::vector<std::string> names;
+  for (const SectionEntry& entry : section_list())
+    names.emplace_back(entry.name);
+  return names;
+}
+
+Page make_report(const ReportInput& input, const ReportSettings& settings) {
+  check_sections(settings.sections);
+  if (!settings.by.empty()) groups_of(input.cohort, settings.by);
+  const ReportContext context(input, settings);
+  const auto is_wanted = [&](std::string_view name) {
+    return settings.sections.empty() || std::ranges::find(settings.sections, name) != settings.sections.end();
+  };
+  Page page;
+  page.title = settings.title.empty() ? std::string(words::title) : settings.title;
+  page.subtitle = input.subtitle.empty() ? std::string(words::subtitle) : input.subtitle;
+  page.headline = {{with_separators(context.told.students), std::string(words::students)},
+                   {with_separators(input.cohort.schema().course_count()), std::string(words::courses)},
+                   {with_separators(context.told.enrollments), std::string(words::enrollments)},
+                   {std::to_string(input.cohort.schema().period_count()), std::string(words::periods)}};
+  page.footer = filled(words::footer, {std::to_string(context.disclosure.least())});
+  std::vector<std::string> points, missing;
+  std::optional<PageSection> card;
+  const auto list = section_list();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].make == nullptr || !is_wanted(list[i].name)) continue;
+    if (input.progress)
+      input.progress({concat("report: ", list[i].name), static_cast<double>(i) / static_cast<double>(list.size())});
+    ReportPart part = list[i].make(context);
+    std::ranges::move(part.points, std::back_inserter(points));
+    if (!part.left_out.empty()) missing.push_back(std::move(part.left_out));
+    if (part.section) page.sections.push_back(std::move(*part.section));
+  }
+  if (!missing.empty()) {
+    PageSection section{"missing", std::string(words::missing_title)};
+    section.finding = words::missing_finding;
+    section.notes = std::move(missing);
+    const bool ends_with_card = !page.sections.empty() && page.sections.back().id == "card";
+    page.sections.insert(page.sections.end() - (ends_with_card ? 1 : 0), std::move(section));
+  }
+  if (is_wanted("summary")) page.sections.insert(page.sections.begin(), summary_section(std::move(points)));
+  return page;
+}
+
+std::span<const std::string_view> report_figure_names() {
+  static constexpr std::array<std::string_view, 12> names = {
+      "enrollments", "courses-per-student", "state-grid", "sankey",      "sankey-paths", "coursework",
+      "typicality",  "prerequisites",       "delays",     "calibration", "error_by_k",   "table_1"};
+  return names;
+}
+
+std::vector<Figure> figures_of(const Page& page) {
+  std::vector<Figure> figures;
+  for (const PageSection& section : page.sections) {
+    for (const PageFigure& entry : section.figures)
+      figures.push_back(entry.figure);
+  }
+  return figures;
+}
+
+}  // namespace desirepath::inline reports

@@ -1,0 +1,80 @@
+// What a report is put together from: one function a section, from what is asked to what is told.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "desirepath/queries/inference_accuracy.h"
+#include "desirepath/queries/prerequisites.h"
+#include "desirepath/reports/axes.h"
+#include "desirepath/reports/prerequisite_graph.h"
+#include "desirepath/reports/report.h"
+#include "desirepath/reports/told_cohort.h"
+#include "desirepath/transcripts/cohort_summary.h"
+
+namespace desirepath::inline reports {
+
+/// A section, what it adds to the first one, or why there is none.
+struct ReportPart {
+  std::optional<PageSection> section = std::nullopt;
+  std::vector<std::string> points = {};  // of the ten lines
+  std::string left_out = {};             // and how to get it
+};
+
+struct ReportContext;
+
+/// Pairs of courses where one opens the other, as far as they may be told.
+struct FoundPrerequisites {
+  std::vector<PrerequisitePair> pairs;      // found or declared, the best tacit score first
+  std::vector<std::vector<char>> declared;  // as declared_prerequisites()
+  std::int64_t students = 0;                // compared
+
+  /// Nothing where a pair is neither found nor declared.
+  std::optional<PrerequisiteKind> kind_of(const PrerequisitePair& pair) const;
+  std::int64_t count(PrerequisiteKind kind) const;
+};
+
+/// Asked once for all sections. Nothing where no model answers, there is one period, or no section wants it.
+std::optional<FoundPrerequisites> ask_prerequisites(const ReportContext& context);
+
+/// What the sections share.
+struct ReportContext {
+  ReportContext(const ReportInput& its_input, const ReportSettings& its_settings);
+
+  const ReportInput& input;
+  const ReportSettings& settings;
+  const Disclosure& disclosure;
+  ToldCohort told;                                  // of the cohort as it was given
+  StateNames state_names;                           // of every state, by courses that may be told; empty without states
+  std::optional<FoundPrerequisites> prerequisites;  // where there is an answering model and a period before another
+
+  /// The model that answers, null: none does.
+  const AskedModel* answering() const;
+  /// The model that judges single students: the answering one, else the one with the states.
+  const AskedModel& judging() const { return answering() != nullptr ? *answering() : input.states; }
+  const HiddenStates* states() const { return input.states.model().hidden_states(); }
+  RandomStream stream(const char* section) const { return RandomStream(input.seed).child("report").child(section); }
+  std::string course(const Schema& schema, Id number) const;
+};
+
+/// Of each course of some of the students, whether it may be named: among all of them and among these.
+std::vector<std::uint8_t> tellable_courses(const ReportContext& context, const Cohort& students);
+
+ReportPart data_part(const ReportContext& context);
+ReportPart states_part(const ReportContext& context);
+ReportPart flows_part(const ReportContext& context);
+ReportPart typicality_part(const ReportContext& context);
+ReportPart prerequisites_part(const ReportContext& context);
+ReportPart plans_part(const ReportContext& context);
+ReportPart delays_part(const ReportContext& context);
+ReportPart courses_part(const ReportContext& context);
+ReportPart calibration_part(const ReportContext& context);
+ReportPart evaluation_part(const ReportContext& context);
+ReportPart card_part(const ReportContext& context);
+
+/// Neighbouring bins together until no bin tells of few answers that came true, or did not.
+std::vector<CalibrationBin> merge_calibration_bins(const std::vector<CalibrationBin>& bins,
+                                                   const Disclosure& disclosure);
+
+}  // namespace desirepath::inline reports

@@ -1,0 +1,227 @@
+// The kinds of students and how they move: what the model with the states gives.
+#include <algorithm>
+#include <cmath>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+#include "desirepath/queries/shown_states.h"
+#include "desirepath/queries/state_grid.h"
+#include "desirepath/reports/report_parts.h"
+#include "desirepath/reports/report_words.h"
+#include "desirepath/reports/state_grid_figure.h"
+
+namespace desirepath::inline reports {
+
+namespace {
+
+constexpr std::size_t courses_of_a_state = 5, shown_paths = 12, shown_groups = 12;
+
+/// A state as a row of a table and as words.
+struct TellableState {
+  ShownState state;
+  std::string name;
+};
+
+std::vector<TellableState> states_to_tell(const ReportContext& context) {
+  const std::vector<std::uint8_t> tellable = tellable_courses(context, context.input.states.students);
+  std::vector<TellableState> told;
+  for (ShownState& state :
+       shown_states(context.input.states.stored, 2 * courses_of_a_state, context.disclosure).states) {
+    for (std::vector<StateCourse>* list : {&state.profile.likely, &state.profile.marking}) {
+      std::erase_if(*list,
+                    [&](const StateCourse& entry) { return tellable[static_cast<std::size_t>(entry.course)] == 0; });
+      list->resize(std::min(list->size(), courses_of_a_state));
+    }
+    std::string name = state.merged > 0 ? std::string(words::other)
+                                        : context.state_names.at({state.profile.step, state.profile.state});
+    told.push_back({std::move(state), std::move(name)});
+  }
+  std::ranges::stable_sort(told, [](const TellableState& a, const TellableState& b) {
+    const StateProfile &p = a.state.profile, &q = b.state.profile;
+    return std::tuple(p.step, a.state.merged > 0, -p.share) < std::tuple(q.step, b.state.merged > 0, -q.share);
+  });
+  return told;
+}
+
+Table state_table(const ReportContext& context, const std::vector<TellableState>& told) {
+  const Schema& schema = context.input.states.model().schema();
+  const auto name = [&](const StateCourse& entry) {
+    const Course& course = schema.course(entry.course);
+    return course.label.empty() ? course.name : course.label;
+  };
+  Table rows({{std::string(words::kind)},
+              {std::string(words::period)},
+              {std::string(words::share)},
+              {std::string(words::most_taken)},
+              {std::string(words::marked_by)}});
+  for (const TellableState& entry : told) {
+    std::vector<std::string> likely, marking;
+    for (const StateCourse& course : entry.state.profile.likely)
+      likely.push_back(concat(name(course), " ", percent(course.probability)));
+    for (const StateCourse& course : entry.state.profile.marking)
+      marking.push_back(concat(name(course), " x ", fixed(course.lift, 1)));
+    rows.add_row({entry.name, period_of(*context.states(), schema, entry.state.profile.step),
+                  concat(fixed(100 * entry.state.profile.share, 0), " %"), join(likely, ", "), join(marking, ", ")});
+  }
+  return rows;
+}
+
+Figure grid_figure(const ReportContext& context) {
+  const AskedModel& asked = context.input.states;
+  ShownGrid shown = shown_grid(asked.stored, "", context.state_names, context.disclosure, context.input.compute);
+  const std::vector<std::uint8_t> tellable = tellable_courses(context, asked.students);
+  shown.withheld += static_cast<std::int64_t>(std::erase_if(
+      shown.courses, [&](const GridCourse& entry) { return tellable[static_cast<std::size_t>(entry.course)] == 0; }));
+  return state_grid_figure(
+      {std::move(shown.courses), std::move(shown.names), shown.period, std::llround(shown.students), shown.withheld},
+      asked.model().schema());
+}
+
+/// The nodes of the path the user asks for.
+std::vector<std::size_t> chosen_path(const StateFlows& flows, const std::vector<std::string>& states) {
+  std::vector<std::size_t> nodes;
+  for (std::size_t step = 0; step < states.size(); ++step) {
+    const auto state = number_in<Id>(states[step]);
+    const auto found = std::ranges::find_if(flows.nodes, [&](const PathNode& node) {
+      return state && node.step == static_cast<Id>(step) && std::ranges::find(node.states, *state) != node.states.end();
+    });
+    if (found == flows.nodes.end())
+      throw OptionError(concat(setting_name("highlight"), ": no students are in state '", states[step], "' in step ",
+                               step + 1, "; 'states' lists the numbers"));
+    nodes.push_back(static_cast<std::size_t>(found - flows.nodes.begin()));
+  }
+  return nodes;
+}
+
+std::string path_text(const StateFlows& flows, const StatePath& path) {
+  std::vector<std::string> names;
+  for (const std::size_t node : path.nodes)
+    names.push_back(flows.nodes[node].name);
+  return join(names, " → ");
+}
+
+Table path_table(const StateFlows& flows, double students) {
+  Table rows({{std::string(words::path)}, {std::string(words::students)}, {std::string(words::share)}});
+  for (std::size_t i = 0; i < std::min(shown_paths, flows.paths.size()); ++i) {
+    const StatePath& path = flows.paths[i];
+    rows.add_row(
+        {path_text(flows, path), std::int64_t{std::llround(path.students)}, percent(path.students / students)});
+  }
+  return rows;
+}
+
+Table group_table(const ReportContext& context, const StateFlows& flows, const std::vector<GroupShare>& shares) {
+  Table rows({{std::string(words::kind)},
+              {std::string(words::period)},
+              {std::string(words::group)},
+              {std::string(words::share), 3},
+              {std::string(words::others), 3},
+              {std::string(words::difference), 3},
+              {std::string(words::low), 3},
+              {std::string(words::high), 3}});
+  for (std::size_t i = 0; i < std::min(shown_groups, shares.size()); ++i) {
+    const GroupShare& share = shares[i];
+    const PathNode& node = flows.nodes[share.node];
+    rows.add_row({node.name, context.input.states.model().schema().period(node.step), share.group, share.share,
+                  share.others_share, share.difference(), share.difference() - 1.96 * share.error(),
+                  share.difference() + 1.96 * share.error()});
+  }
+  return rows;
+}
+
+void add_groups(const ReportContext& context, const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
+                ReportPart& part) {
+  const ReportSettings& settings = context.settings;
+  if (settings.by.empty()) return;
+  const std::vector<GroupShare> shares =
+      compare_groups(flows, paths, groups_of(context.input.states.students, settings.by), context.disclosure);
+  if (shares.empty()) return;
+  const GroupShare& first = shares.front();
+  const PathNode& node = flows.nodes[first.node];
+  part.section->tables.push_back({"groups", filled(words::groups_caption, {settings.by}),
+                                  group_table(context, flows, shares), std::string(words::groups_reading)});
+  part.points.push_back(filled(words::groups_point,
+                               {settings.by, percent(first.share), concat(settings.by, " ", first.group), node.name,
+                                context.input.states.model().schema().period(node.step), percent(first.others_share)}));
+}
+
+}  // namespace
+
+ReportPart states_part(const ReportContext& context) {
+  if (context.states() == nullptr) return {std::nullopt, {}, std::string(words::no_states)};
+  const HiddenStates& states = *context.states();
+  const Schema& schema = context.input.states.model().schema();
+  const std::vector<TellableState> told = states_to_tell(context);
+  const auto first_of = [&](Id step) {
+    return std::ranges::find_if(told, [&](const TellableState& entry) { return entry.state.profile.step == step; });
+  };
+  const Id last = states.step_count() - 1;
+  const TellableState &early = *first_of(0), &late = *first_of(last);
+  PageSection section{"states", std::string(words::states_title)};
+  section.finding = last == 0 ? filled(words::states_finding_one,
+                                       {std::to_string(told.size()), early.name, percent(early.state.profile.share)})
+                              : filled(words::states_finding,
+                                       {period_of(states, schema, 0), early.name, percent(early.state.profile.share),
+                                        period_of(states, schema, last), late.name, percent(late.state.profile.share)});
+  section.text = {std::string(words::states_text)};
+  section.figures.push_back({grid_figure(context), std::string(words::grid_reading)});
+  section.tables.push_back({"kinds", std::string(words::states_caption), state_table(context, told),
+                            std::string(words::states_reading), told.size() > 20});
+  const ShownStates shown = shown_states(context.input.states.stored, 0, context.disclosure);
+  section.notes = {filled(words::states_basis, {with_separators(std::llround(shown.counts.row(0).sum()))})};
+  if (shown.withheld > 0)
+    section.notes.push_back(
+        filled(words::states_merged, {std::to_string(shown.withheld), std::to_string(context.disclosure.least())}));
+  const auto kinds = std::ranges::count_if(
+      told, [](const TellableState& entry) { return entry.state.profile.step == 0 && entry.state.merged == 0; });
+  return {std::move(section),
+          {filled(words::states_point, {period_of(states, schema, 0), std::to_string(kinds), early.name,
+                                        percent(early.state.profile.share)})},
+          {}};
+}
+
+ReportPart flows_part(const ReportContext& context) {
+  if (context.states() == nullptr) return {};
+  if (context.states()->step_count() < 2) return {std::nullopt, {}, std::string(words::no_flows)};
+  const AskedModel& asked = context.input.states;
+  const Schema& schema = asked.model().schema();
+  context.disclosure.require(asked.students.student_count());
+  const std::vector<std::vector<Id>> paths =
+      context.states()->paths(EvidenceBatch::of(asked.students), context.input.compute);
+  // Shares within groups tell the sizes of nodes.
+  const StateFlows flows = flows_of(count_paths(paths), asked.model(), context.disclosure, context.state_names,
+                                    context.settings.by.empty() ? NodeSizes::as_told : NodeSizes::exact);
+  const auto students = static_cast<double>(paths.size());
+  ReportPart part{PageSection{"flows", std::string(words::flows_title)}, {}, {}};
+  PageSection& section = *part.section;
+  if (flows.paths.empty()) {
+    section.finding = filled(words::flows_finding_none, {std::to_string(context.disclosure.least())});
+  } else {
+    const StatePath& first = flows.paths.front();
+    section.finding = filled(
+        words::flows_finding,
+        {path_text(flows, first), with_separators(std::llround(first.students)), with_separators(std::ssize(paths))});
+    part.points.push_back(filled(words::flows_point, {path_text(flows, first), percent(first.students / students)}));
+  }
+  const auto surest = std::ranges::max_element(flows.flows, {}, &PathFlow::probability);
+  if (surest != flows.flows.end()) {
+    const PathNode &from = flows.nodes[surest->from], &to = flows.nodes[surest->to];
+    part.points.push_back(
+        filled(words::flows_point_step, {from.name, schema.period(from.step), to.name, percent(surest->probability)}));
+  }
+  const SankeyOptions options{context.settings.width, chosen_path(flows, context.settings.highlight)};
+  section.figures.push_back({state_sankey(flows, schema, options), std::string(words::flows_reading)});
+  if (options.highlight.empty() && contrasting_paths(flows).size() > 1)
+    section.figures.push_back({sankey_contrast(flows, schema, options.width), std::string(words::contrast_reading)});
+  if (!flows.paths.empty())
+    section.tables.push_back({"paths", std::string(words::paths_caption), path_table(flows, students)});
+  add_groups(context, flows, paths, part);
+  section.notes = {filled(words::flows_basis, {with_separators(std::ssize(paths))})};
+  if (context.disclosure.rests(flows.withheld))
+    section.notes.push_back(filled(words::flows_withheld, {std::to_string(context.disclosure.least()),
+                                                           with_separators(std::llround(flows.withheld))}));
+  return part;
+}
+
+}  // namespace desirepath::inline reports

@@ -1,0 +1,239 @@
+// Single students without showing any: how typical they are, who is late, how well a hidden period is filled in.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "desirepath/core/text.h"
+#include "desirepath/queries/delays.h"
+#include "desirepath/queries/student_groups.h"
+#include "desirepath/queries/student_scores.h"
+#include "desirepath/queries/typicality.h"
+#include "desirepath/reports/calibration_figure.h"
+#include "desirepath/reports/delay_chart.h"
+#include "desirepath/reports/evaluation_figures.h"
+#include "desirepath/reports/portrait_figures.h"
+#include "desirepath/reports/report_parts.h"
+#include "desirepath/reports/report_words.h"
+
+namespace desirepath::inline reports {
+
+namespace {
+
+Cohort drawn_students(const AskedModel& asked, std::int64_t most, const RandomStream& stream) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(asked.students.student_count()));
+  std::iota(all.begin(), all.end(), 0);
+  return asked.students.select(draw_students(std::move(all), most, stream));
+}
+
+std::optional<std::string> major_of(const Cohort& cohort) {
+  const bool has = std::ranges::find(cohort.attributes(), "major", &Attribute::name) != cohort.attributes().end();
+  return has ? std::optional<std::string>("major") : std::nullopt;
+}
+
+/// Bins of a round width, wider where they would hold few.
+std::vector<TypicalityBin> bins_of(const std::vector<double>& values, const Disclosure& disclosure, bool& merged) {
+  constexpr int about = 40;
+  const auto [low, high] = std::ranges::minmax(values);
+  const double width = axis_ticks(std::max(high - low, 1.0), about)[1];
+  const double start = std::floor(low / width);
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(std::floor(high / width) - start) + 1, 0);
+  for (const double value : values)
+    ++counts[static_cast<std::size_t>(std::floor(value / width) - start)];
+  std::vector<TypicalityBin> bins;
+  for (const SafeBin& bin : merge_small_bins(counts, 1, disclosure)) {
+    merged = merged || bin.last > bin.first;
+    bins.push_back({(start + static_cast<double>(bin.first)) * width,
+                    (start + static_cast<double>(bin.last) + 1) * width, bin.students});
+  }
+  return bins;
+}
+
+/// Two courses hardly ever taken in one period; a count of few is not told, nor a chance that would tell it.
+Table apart_table(const ReportContext& context, const Schema& schema, const std::vector<ApartPair>& pairs) {
+  Table rows({{std::string(words::course)},
+              {std::string(words::other_course)},
+              {std::string(words::took_both)},
+              {std::string(words::expected_together), 1},
+              {std::string(words::together)}});
+  for (const ApartPair& pair : pairs) {
+    const bool told = context.disclosure.tells(static_cast<double>(pair.together));
+    rows.add_row(
+        {context.course(schema, pair.a), context.course(schema, pair.b), pair.both, pair.expected,
+         told ? std::to_string(pair.together) : filled(words::under, {std::to_string(context.disclosure.least())})});
+  }
+  return rows;
+}
+
+std::vector<ApartPair> surely_apart(const std::vector<JudgedStudent>& judged, Id courses,
+                                    const Disclosure& disclosure) {
+  constexpr double most_by_chance = 0.05;
+  constexpr std::size_t most = 8;
+  std::vector<ApartPair> apart = find_apart(judged, courses, disclosure);
+  const double pairs = 0.5 * courses * (courses - 1);
+  std::erase_if(apart, [&](const ApartPair& pair) {
+    const std::int64_t told =
+        disclosure.tells(static_cast<double>(pair.together)) ? pair.together : disclosure.least() - 1;
+    return pair.chance(told) * pairs > most_by_chance;
+  });
+  apart.resize(std::min(apart.size(), most));
+  return apart;
+}
+
+/// Clocks differ from run to run; a page does not.
+Table without_column(const Table& table, std::string_view name) {
+  const auto at = std::ranges::find(table.columns(), name, &TableColumn::name) - table.columns().begin();
+  if (at == std::ssize(table.columns())) return table;
+  std::vector<TableColumn> columns = table.columns();
+  columns.erase(columns.begin() + at);
+  Table kept(std::move(columns));
+  for (std::vector<Cell> row : table.rows()) {
+    row.erase(row.begin() + at);
+    kept.add_row(std::move(row));
+  }
+  return kept;
+}
+
+}  // namespace
+
+ReportPart typicality_part(const ReportContext& context) {
+  const AskedModel& asked = context.judging();
+  if (asked.model().likelihood_kinds().empty()) return {std::nullopt, {}, std::string(words::typicality_unknown)};
+  const Cohort students = drawn_students(asked, 4 * context.settings.students, context.stream("typicality"));
+  const auto size = static_cast<std::size_t>(students.student_count() / 10);
+  if (!context.disclosure.rests(static_cast<double>(size)))
+    return {std::nullopt, {}, filled(words::typicality_few, {std::to_string(context.disclosure.least())})};
+  const StudentScores scores = score_students(asked.model(), EvidenceBatch::of(students),
+                                              asked.model().likelihood_kinds().front(), context.input.compute);
+  const Percentiles typical =
+      percentiles(scores.log_likelihood, groups_by_presence(students, context.disclosure.least()));
+  std::vector<std::int64_t> order(typical.value.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::int64_t s) { return typical.value[static_cast<std::size_t>(s)]; });
+  const std::string major = major_of(students).value_or("");
+  const auto tenth = static_cast<std::ptrdiff_t>(size);
+  const auto unusual_told = portray(students, {order.begin(), order.begin() + tenth}, major, context.disclosure),
+             usual_told = portray(students, {order.end() - tenth, order.end()}, major, context.disclosure);
+  if (!unusual_told || !usual_told)
+    return {std::nullopt, {}, filled(words::typicality_few, {std::to_string(context.disclosure.least())})};
+  const GroupPortrait &unusual = *unusual_told, &usual = *usual_told;
+  const std::vector<std::string> numbers = {fixed(unusual.courses, 1), fixed(unusual.subjects, 1),
+                                            fixed(usual.courses, 1), fixed(usual.subjects, 1)};
+  PageSection section{"typicality", std::string(words::typicality_title)};
+  section.finding = filled(words::typicality_finding, numbers);
+  section.text = {std::string(words::typicality_text)};
+  section.figures.push_back({coursework_pies(usual, unusual), std::string(words::pies_reading)});
+  std::vector<double> possible = scores.log_likelihood;
+  std::erase_if(possible, [](double value) { return !std::isfinite(value); });
+  if (context.disclosure.rests(static_cast<double>(possible.size()))) {
+    bool merged = false;
+    const std::vector<TypicalityBin> bins = bins_of(possible, context.disclosure, merged);
+    section.figures.push_back({typicality_histogram(bins, merged), std::string(words::typicality_reading)});
+  }
+  section.notes = {filled(words::typicality_basis, {with_separators(students.student_count()), asked.model().name()})};
+  if (scores.impossible > 0)
+    section.notes.push_back(context.disclosure.rests(static_cast<double>(scores.impossible))
+                                ? filled(words::impossible, {with_separators(scores.impossible)})
+                                : std::string(words::impossible_few));
+  return {std::move(section), {filled(words::typicality_point, numbers)}, {}};
+}
+
+ReportPart delays_part(const ReportContext& context) {
+  const std::string title(words::delays_title);
+  const AskedModel* asked = context.answering();
+  if (asked == nullptr) return {std::nullopt, {}, filled(words::no_answers, {title})};
+  const Schema& schema = asked->model().schema();
+  if (schema.period_count() < 2) return {std::nullopt, {}, filled(words::one_period, {title})};
+  const std::string& by = context.settings.by;
+  const std::vector<JudgedStudent> judged =
+      judge_timings(asked->model(), asked->students, context.settings.students, false, context.stream("delays"),
+                    context.input.compute, context.input.progress);
+  const StudentGroups groups =
+      by.empty() ? StudentGroups() : told_groups(groups_of(asked->students, by), context.disclosure);
+  const std::vector<GroupDelay> delays =
+      find_delays(judged, groups.of_student, groups.names, schema.course_count(), context.disclosure);
+  ReportPart part{PageSection{"delays", title}, {}, {}};
+  PageSection& section = *part.section;
+  const auto latest =
+      std::ranges::find_if(delays, [](const GroupDelay& delay) { return delay.effect() - 1.96 * delay.error() > 0; });
+  if (latest == delays.end()) {
+    section.finding = words::delays_none;
+  } else {
+    const std::string course = context.course(schema, latest->course), later = fixed(latest->effect(), 1);
+    section.finding = by.empty() ? filled(words::delays_finding_all, {course, later})
+                                 : filled(words::delays_finding, {course, concat(by, " ", latest->group), later});
+    part.points.push_back(by.empty() ? filled(words::delays_point_all, {course, later})
+                                     : filled(words::delays_point, {course, later, concat(by, " ", latest->group)}));
+  }
+  if (!delays.empty())
+    section.figures.push_back(
+        {delay_chart(delays, schema, by, std::ssize(judged)), std::string(words::delays_reading)});
+  const std::vector<ApartPair> apart = surely_apart(judged, schema.course_count(), context.disclosure);
+  if (!apart.empty()) {
+    section.tables.push_back({"apart", std::string(words::apart_caption), apart_table(context, schema, apart),
+                              std::string(words::apart_reading)});
+    part.points.push_back(
+        filled(words::apart_point, {context.course(schema, apart.front().a), context.course(schema, apart.front().b)}));
+  }
+  section.notes = {filled(words::delays_basis, {with_separators(std::ssize(judged))})};
+  return part;
+}
+
+std::vector<CalibrationBin> merge_calibration_bins(const std::vector<CalibrationBin>& bins,
+                                                   const Disclosure& disclosure) {
+  const auto is_telling = [&](const CalibrationBin& bin) {
+    const std::int64_t hits = std::llround(bin.observed * static_cast<double>(bin.answers)),
+                       misses = bin.answers - hits;
+    return !disclosure.tells(static_cast<double>(hits), static_cast<double>(hits + misses));
+  };
+  const auto join_into = [](CalibrationBin& into, const CalibrationBin& from) {
+    const auto a = static_cast<double>(into.answers), b = static_cast<double>(from.answers);
+    into.predicted = (into.predicted * a + from.predicted * b) / (a + b);
+    into.observed = (into.observed * a + from.observed * b) / (a + b);
+    into.answers += from.answers;
+  };
+  std::vector<CalibrationBin> safe;
+  for (const CalibrationBin& bin : bins) {
+    if (bin.answers > 0) safe.push_back(bin);
+  }
+  for (auto bad = std::ranges::find_if(safe, is_telling); bad != safe.end();
+       bad = std::ranges::find_if(safe, is_telling)) {
+    if (safe.size() == 1) return {};
+    const auto next = bad + 1 == safe.end() ? bad - 1 : bad + 1;
+    join_into(*next, *bad);
+    safe.erase(bad);
+  }
+  return safe;
+}
+
+ReportPart calibration_part(const ReportContext& context) {
+  const AskedModel& asked = context.judging();
+  const std::string few = filled(words::calibration_few, {std::to_string(context.disclosure.least())});
+  if (asked.model().schema().period_count() < 3) return {std::nullopt, {}, few};
+  const Cohort students = drawn_students(asked, context.settings.students, context.stream("calibration"));
+  const InferenceScore score = infer_period(asked.model(), asked.students, students, {}, context.input.compute);
+  const std::vector<CalibrationBin> bins = merge_calibration_bins(score.bins, context.disclosure);
+  if (!context.disclosure.rests(static_cast<double>(score.students)) || bins.empty()) return {std::nullopt, {}, few};
+  PageSection section{"calibration", std::string(words::calibration_title)};
+  section.finding = filled(words::calibration_finding, {percent(score.accuracy), percent(score.most_frequent)});
+  section.text = {std::string(words::calibration_text)};
+  section.figures.push_back(
+      {calibration_figure(bins, asked.model().name(), score.students), std::string(words::calibration_reading)});
+  section.notes = {filled(words::calibration_basis, {with_separators(score.students), asked.model().name()})};
+  return {std::move(section), {filled(words::calibration_point, {percent(score.accuracy)})}, {}};
+}
+
+ReportPart evaluation_part(const ReportContext& context) {
+  const Evaluation* evaluation = context.input.evaluation;
+  if (evaluation == nullptr || evaluation->summaries.empty())
+    return {std::nullopt, {}, std::string(words::no_evaluation)};
+  PageSection section{"evaluation", std::string(words::evaluation_title)};
+  section.finding = words::evaluation_finding;
+  Figure errors = error_by_size(*evaluation);
+  errors.table = without_column(errors.table, "fit_seconds");
+  section.figures.push_back({std::move(errors), std::string(words::evaluation_reading)});
+  section.figures.push_back({best_of_models(*evaluation), std::string(words::best_reading)});
+  section.notes = evaluation->remarks;
+  return {std::move(section), {}, {}};
+}
+
+}  // namespace desirepath::inline reports

@@ -1,0 +1,23 @@
+#include "desirepath/reports/report_words.h"
+
+#include <cctype>
+
+namespace desirepath::inline reports {
+
+std::string filled(std::string_view text, const std::vector<std::string>& values) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_place = text[i] == '{' && i + 2 < text.size() && text[i + 2] == '}' &&
+                          std::isdigit(static_cast<unsigned char>(text[i + 1])) != 0;
+    if (!is_place) {
+      result += text[i];
+      continue;
+    }
+    const auto number = static_cast<std::size_t>(text[i + 1] - '0');
+    if (number < values.size()) result += values[number];
+    i += 2;
+  }
+  return result;
+}
+
+}  // namespace desirepath::inline reports

@@ -1,0 +1,317 @@
+// Every word of the report's page that is not part of a figure: here and nowhere else, so that a translation is one
+// file. {0}, {1} ... stand for what is filled in.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace desirepath::inline reports {
+
+/// The text with its places filled in.
+std::string filled(std::string_view text, const std::vector<std::string>& values);
+
+namespace words {
+
+using Text = std::string_view;
+
+// The page.
+inline constexpr Text language = "en";
+inline constexpr Text skip = "Skip to the content";
+inline constexpr Text contents = "On this page";
+inline constexpr Text as_table = "The same as a table";
+inline constexpr Text unfold = "Show the table";
+inline constexpr Text how_to_read = "How to read it.";
+inline constexpr Text follow = "Follow the students of";
+inline constexpr Text made_by = "Made by desirepath {0}.";
+inline constexpr Text title = "The paths students really take";
+inline constexpr Text subtitle =
+    "What transcripts tell of a university: the kinds of students, how they move from year to year, what opens which "
+    "door, and who loses time.";
+inline constexpr Text footer =
+    "Nothing on this page rests on fewer than {0} students: what would is merged or left out, and said. Everything "
+    "here "
+    "is association, not cause. The page holds no record of any student and asks for nothing from elsewhere.";
+inline constexpr Text students = "students";
+inline constexpr Text courses = "courses";
+inline constexpr Text enrollments = "enrollments";
+inline constexpr Text periods = "periods";
+
+// Summary.
+inline constexpr Text summary_title = "What a dean should know";
+inline constexpr Text summary_finding = "The findings of this page in a few lines; each is taken up below.";
+inline constexpr Text summary_last =
+    "All of this is what students did, not what would happen if rules changed: association, not cause.";
+
+// Data.
+inline constexpr Text data_title = "The students and their courses";
+inline constexpr Text data_finding = "{0} students took {1} courses each on average, out of {2}, over {3} periods.";
+inline constexpr Text data_point = "{0} students, {1} enrollments in {2} courses: {3} courses a student on average.";
+inline constexpr Text areas_reading =
+    "Each band is as high as its enrollments in that year; the uppermost edge is the sum of all.";
+inline constexpr Text histogram_reading =
+    "Bars count students by the number of courses they took; the curve is a normal distribution of the same mean and "
+    "spread.";
+inline constexpr Text popular_caption = "Courses by the number of students who took them";
+inline constexpr Text course = "course";
+inline constexpr Text share = "share";
+
+// States.
+inline constexpr Text states_title = "The kinds of students";
+inline constexpr Text states_finding =
+    "In period {0} the largest kind is {1} ({2} of the students), in period {3} {4} ({5}).";
+inline constexpr Text states_finding_one = "The largest of {0} kinds is {1}: {2} of the students.";
+inline constexpr Text states_text =
+    "The model sorts students by what they take into kinds that nobody named beforehand. A kind is named here by the "
+    "courses that mark it: those its students take far more often than others do.";
+inline constexpr Text states_point =
+    "Students of period {0} fall into {1} kinds of their own making; the largest is {2} ({3}).";
+inline constexpr Text states_caption = "The kinds of students, period by period";
+inline constexpr Text states_reading =
+    "A percentage is the share of a kind's students who take the course; x 3.0 says: three times the share of all "
+    "students.";
+inline constexpr Text grid_reading =
+    "A course has the colour of the kind whose students take it most, stronger the surer that is. Neighbours of one "
+    "colour form a concentration that students made, whether the catalog has it or not.";
+inline constexpr Text states_merged =
+    "{0} kinds resting on fewer than {1} students, or telling of such, are shown together as other.";
+inline constexpr Text states_basis = "n = {0} students the model was trained on; counts are expected numbers.";
+inline constexpr Text other = "other";
+inline constexpr Text state_number = "state {0}";
+inline constexpr Text period = "period";
+inline constexpr Text kind = "kind";
+inline constexpr Text most_taken = "most taken";
+inline constexpr Text marked_by = "marked by";
+inline constexpr Text no_states =
+    "Kinds of students: this page's model has no hidden states. Train one that has (desirepath fit COHORT --out "
+    "states.desirepath) and give it first, with this one behind --answers.";
+
+// Flows.
+inline constexpr Text flows_title = "How they move from year to year";
+inline constexpr Text flows_finding = "{1} of {2} students share one path: {0}.";
+inline constexpr Text flows_finding_none = "No single path through all periods is taken by {0} students or more.";
+inline constexpr Text flows_point = "The most common path is {0} ({1} of the students).";
+inline constexpr Text flows_point_step = "Who is in {0} in period {1} goes on to {2} in {3} of all cases.";
+inline constexpr Text flows_reading =
+    "A column is a period, a block a kind of students, a ribbon the students who go from one to the other. Hold the "
+    "pointer over a block, or choose it, to see where its students go.";
+inline constexpr Text contrast_reading =
+    "The same diagram twice: in full colour a path and what follows it, the rest pale.";
+inline constexpr Text paths_caption = "The most frequent paths";
+inline constexpr Text path = "path";
+inline constexpr Text flows_basis = "n = {0} students, each by the most likely path.";
+inline constexpr Text flows_withheld =
+    "Flows of fewer than {0} students, {1} students together, are left out of the picture.";
+inline constexpr Text groups_caption = "For whom it differs, by {0}";
+inline constexpr Text groups_reading =
+    "The share of a group that is of a kind, beside the share of all others; the largest certain difference first. "
+    "Intervals are 95 %.";
+inline constexpr Text groups_point =
+    "By {0}, the clearest difference: in period {4}, {1} of the students with {2} are of the kind {3}, {5} of the "
+    "others.";
+inline constexpr Text group = "group";
+inline constexpr Text others = "others";
+inline constexpr Text difference = "difference";
+inline constexpr Text low = "at least";
+inline constexpr Text high = "at most";
+inline constexpr Text no_flows =
+    "Paths from year to year: the states of this model are kept through all periods. Train one with states in every "
+    "period (desirepath fit COHORT --out states.desirepath) and give it first.";
+
+// Typicality.
+inline constexpr Text typicality_title = "Typical and unusual students";
+inline constexpr Text typicality_finding =
+    "The least typical tenth takes {0} courses in {1} subjects, the most typical tenth {2} in {3}.";
+inline constexpr Text typicality_point =
+    "Unusual students take {0} courses in {1} different subjects, typical ones {2} in {3}.";
+inline constexpr Text typicality_text =
+    "How probable the model finds what a student took, all of it together. Students are compared with those who were "
+    "there in the same periods.";
+inline constexpr Text pies_reading =
+    "What an average student of each group takes, by subject; the bars say the same side by side.";
+inline constexpr Text typicality_reading =
+    "To the right the students whose courses the model expects most, to the left those it expects least. Each point is "
+    "a natural logarithm of a probability.";
+inline constexpr Text typicality_basis = "n = {0} students, judged by {1}.";
+inline constexpr Text typicality_few = "Typicality: a tenth of the students would be fewer than {0}.";
+inline constexpr Text typicality_unknown = "Typicality: the model gives no probability of a student.";
+inline constexpr Text impossible = "{0} students whom the model holds impossible are left out.";
+inline constexpr Text impossible_few = "A few students whom the model holds impossible are left out.";
+
+// Prerequisites.
+inline constexpr Text prerequisites_title = "What opens what";
+inline constexpr Text prerequisites_finding =
+    "{0} pairs of courses belong in an order that no list asks for; {1} of the listed prerequisites are hardly "
+    "followed.";
+inline constexpr Text prerequisites_none = "No course opens another beyond what is expected of the students anyway.";
+inline constexpr Text prerequisites_point =
+    "{0} pairs of courses are prerequisites that nobody wrote down; the strongest: {1} before {2} (odds times {3}).";
+inline constexpr Text prerequisites_unfollowed_point = "{0} listed prerequisites are hardly followed.";
+inline constexpr Text prerequisites_text =
+    "A course is a tacit prerequisite of another where students who had it take the other one more often than the "
+    "model "
+    "expects of students with their record.";
+inline constexpr Text graph_reading =
+    "An arrow leads from a course to one that it opens. How it is drawn says whether it is listed, followed, or "
+    "neither; the thicker, the surer and the more students.";
+inline constexpr Text pairs_caption = "The strongest pairs";
+inline constexpr Text pairs_reading =
+    "Odds: how many times likelier the later course is next, by odds, among students expected to take it alike; at "
+    "least: the lower end of the 95 % interval; had it: the share of the later course's students who had the earlier "
+    "one before.";
+inline constexpr Text before = "before";
+inline constexpr Text odds = "odds x";
+inline constexpr Text had_it = "had it";
+inline constexpr Text status = "status";
+inline constexpr Text tacit = "tacit";
+inline constexpr Text both = "listed and followed";
+inline constexpr Text unfollowed = "listed, hardly followed";
+inline constexpr Text prerequisites_basis =
+    "n = {0} students, courses of fewer than {1} students left out; intervals say nothing of how sure the model itself "
+    "is "
+    "(no refits).";
+inline constexpr Text no_answers =
+    "{0}: a model of states forgets what was taken before. Train one that answers (desirepath fit COHORT --model hct "
+    "--out answers.desirepath) and give it with --answers.";
+inline constexpr Text one_period = "{0}: there is one period, so nothing comes before anything.";
+
+// Plans.
+inline constexpr Text plans_title = "On the way to a goal";
+inline constexpr Text plans_finding = "Who takes {0} in period {1} reaches {2} with {3}, who does not with {4}.";
+inline constexpr Text plans_text =
+    "For the courses that depend most on what came before: the first step that goes along with the largest rise in the "
+    "chance to get there. What such students did, not what taking a course would cause.";
+inline constexpr Text plans_caption = "First steps towards some goals";
+inline constexpr Text plans_reading = "Chances are those of a student of whom nothing else is known.";
+inline constexpr Text goal = "goal";
+inline constexpr Text anyone = "anyone";
+inline constexpr Text first_step = "first step";
+inline constexpr Text with_it = "with it";
+inline constexpr Text without_it = "without";
+inline constexpr Text ways_caption = "Ways to {0}";
+inline constexpr Text ways_reading =
+    "Pathways drawn from the model that reach the goal, in groups of alike ones; listed is what most of a group have.";
+inline constexpr Text way = "way";
+inline constexpr Text plans_basis = "From {0}, {1} pathways drawn for each goal.";
+inline constexpr Text plans_none = "On the way to a goal: no course depends clearly on another.";
+
+// Delays.
+inline constexpr Text delays_title = "Who loses time, and where";
+inline constexpr Text delays_finding =
+    "Students with {1} take {0} {2} periods later than the others, both against what is expected of them.";
+inline constexpr Text delays_finding_all = "{0} is taken {1} periods later than expected of the very student.";
+inline constexpr Text delays_none = "No course is clearly taken late.";
+inline constexpr Text delays_point = "{0} is reached {1} periods later by students with {2} than by the others.";
+inline constexpr Text delays_point_all =
+    "{0} is taken {1} periods later than the rest of its students' records suggests.";
+inline constexpr Text delays_reading =
+    "A bar is how many periods later a course is taken; the line through its end the 95 % interval. Bars whose line "
+    "reaches 0 may be chance.";
+inline constexpr Text apart_caption = "Hardly ever in one period, though often taken by the same students";
+inline constexpr Text apart_reading =
+    "A conflict of schedules may keep two courses apart: expected is how many would have both in one period by chance.";
+inline constexpr Text apart_point = "{0} and {1} are hardly ever taken in one period: a conflict of schedules?";
+inline constexpr Text other_course = "and";
+inline constexpr Text took_both = "took both";
+inline constexpr Text expected_together = "expected together";
+inline constexpr Text together = "together";
+inline constexpr Text under = "under {0}";
+inline constexpr Text delays_basis =
+    "n = {0} students there in two periods or more; each fifth of a student's courses is judged by the other four "
+    "fifths.";
+
+// Courses.
+inline constexpr Text courses_title = "Every course and its neighbours";
+inline constexpr Text courses_finding = "What comes before each course, what follows it, and what goes along with it.";
+inline constexpr Text courses_caption = "Courses and their neighbours";
+inline constexpr Text courses_chooser = "Choose a course";
+inline constexpr Text courses_reading =
+    "Before and after: pairs where one course opens the other, listed or not; goes with: courses whose timing says "
+    "most "
+    "of this one's.";
+inline constexpr Text comes_before = "before it";
+inline constexpr Text comes_after = "after it";
+inline constexpr Text goes_with = "goes with";
+inline constexpr Text courses_withheld = "{0} courses of fewer than {1} students are left out.";
+
+// Calibration.
+inline constexpr Text calibration_title = "How far to trust the answers";
+inline constexpr Text calibration_finding =
+    "Asked for a period that it was not shown, the model is right for {0} of the most common courses; always giving "
+    "the "
+    "more frequent answer is right for {1}.";
+inline constexpr Text calibration_point =
+    "The model's probabilities can be checked: it fills in a hidden period right in {0} of the cases.";
+inline constexpr Text calibration_text =
+    "A period in the middle is hidden and asked for, given the first and the last. Where the model says 30 %, three of "
+    "ten should come true. The students are of the same cohort, which the model may have learned from.";
+inline constexpr Text calibration_reading =
+    "Points on the diagonal: what the model says comes true as often as it says.";
+inline constexpr Text calibration_basis = "n = {0} students present in the periods of the task, answered by {1}.";
+inline constexpr Text calibration_few =
+    "How far to trust the answers: three periods and {0} students present in them are needed.";
+
+// Evaluation.
+inline constexpr Text evaluation_title = "Which model, how large";
+inline constexpr Text evaluation_finding = "Models are compared by students they never saw.";
+inline constexpr Text evaluation_reading =
+    "K is the size of a model. Lower is better; the dotted line is what the training students themselves would score.";
+inline constexpr Text best_reading =
+    "A held-out value closer to 0 is better; values of different kinds must not be compared.";
+inline constexpr Text no_evaluation =
+    "Which model, how large: measure it (desirepath evaluate COHORT --out evaluation) and give the result with "
+    "--evaluation evaluation/evaluation.json.";
+
+// What is not there.
+inline constexpr Text missing_title = "What is not on this page";
+inline constexpr Text missing_finding = "These sections are left out; each line says how to get one.";
+
+// Card.
+inline constexpr Text card_title = "How this page was made";
+inline constexpr Text card_finding = "The data, the models and their limits.";
+inline constexpr Text card_filters = "What is left after each step of preparation";
+inline constexpr Text card_model = "The model: {0}";
+inline constexpr Text card_first = "states";
+inline constexpr Text card_answers = "answers";
+inline constexpr Text card_all = "states and answers";
+inline constexpr Text field = "what";
+inline constexpr Text value = "value";
+inline constexpr Text card_name = "model";
+inline constexpr Text card_parameters = "free parameters";
+inline constexpr Text card_likelihood = "log-likelihood of training";
+inline constexpr Text card_iterations = "iterations";
+inline constexpr Text card_converged = "converged";
+inline constexpr Text yes = "yes";
+inline constexpr Text no = "no";
+inline constexpr Text card_trained = "students it was trained on";
+inline constexpr Text card_fingerprint = "fingerprint of the data";
+inline constexpr Text card_same = "these students";
+inline constexpr Text card_option = "setting: {0}";
+inline constexpr Text card_warning = "warning";
+inline constexpr Text card_students =
+    "n = {0} students of the cohort, seed {1}; nothing rests on fewer than {2} students.";
+inline constexpr Text limits[] = {
+    "Association, not cause: a course that goes along with success need not bring it about.",
+    "The models know what was taken and when. They know nothing of grades, teachers, rooms, money or wishes.",
+    "Kinds of students are a way to look at them, not something they are: another seed or number of kinds gives "
+    "others.",
+    "A period in which a student was absent is unknown to the models, not empty.",
+    "Differences between groups are of students who are there; who left or never came is not on this page."};
+
+// The page of the tour.
+inline constexpr Text demo_title = "A university, as its students walk it";
+inline constexpr Text demo_subtitle =
+    "A tour of desirepath on a synthetic university: every student on this page is made up.";
+inline constexpr Text demo_states =
+    "Kinds of students and their paths: a contextual mixture ({0}) of the {1} students of {2}, {3} states a period, of "
+    "the courses that {4} or more of them take.";
+inline constexpr Text demo_answers =
+    "Prerequisites, plans, delays, typicality and calibration: one hidden tree, H = {0}, trained on {1} students of "
+    "the university.";
+inline constexpr Text demo_evaluation = "Error by K: {0} at K = {1}, one seed, {2} of these students.";
+inline constexpr Text demo_intervals =
+    "Intervals are those of the students drawn; no model was fitted again for them (no refits).";
+
+}  // namespace words
+
+}  // namespace desirepath::inline reports

@@ -1,0 +1,189 @@
+"""The page for the dean: whole, safe, the same whoever makes it; what is not on it is said."""
+
+import csv
+import html.parser
+import json
+import random
+import re
+import unittest
+import xml.etree.ElementTree as tree
+
+from program import PROGRAM, ProgramTest
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+FROM_ELSEWHERE = re.compile(r"""\s(?:src|srcset|data)=|href=(?!"#)|@import|url\(|<(?:link|img|iframe|object|embed|base)\b""")
+SECTIONS = ["summary", "data", "states", "flows", "typicality", "prerequisites", "plans", "delays", "courses", "calibration", "missing", "card"]
+
+
+class Reader(html.parser.HTMLParser):
+    """Every element closed where it must be, ids once, headings without a gap; its sections and its text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.headings, self.sections, self.text = [], [], [], [], ""
+        self.feed(text)
+        self.close()
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if "id" in attributes:
+            self.ids.append(attributes["id"])
+        if tag == "section":
+            self.sections.append(attributes["id"])
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        pass  # within pictures
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, (tag, self.open, self.getpos())
+        self.open.pop()
+
+    def handle_data(self, data):
+        if not self.open or self.open[-1] not in ("style", "script"):
+            self.text += data
+
+
+class Report(ProgramTest):
+    def university(self, students=500):
+        self.run_program("simulate", "--out", ".", "--students", students, "--courses", 40, "--periods", 4, "--quiet")
+        self.run_program("prepare", "enrollments.csv", "--courses", "courses.csv", "--out", "all.cohort", "--quiet")
+        self.models("all.cohort")
+
+    def models(self, cohort):
+        self.run_program("fit", cohort, "--model", "cmm+bernoulli", "--states", 3, "--restarts", 1, "--out", "states.desirepath", "--quiet")
+        self.run_program("fit", cohort, "--model", "hct", "--trees", 1, "--tree-states", 4, "--iterations", 10, "--out", "answers.desirepath",
+                         "--quiet")
+
+    def report(self, *arguments, out="r.html"):
+        told = self.run_program("report", *arguments, "--out", out, "--force", "--json").json
+        text = self.path(out).read_text()
+        page = Reader(text)
+        self.assertEqual(told["sections"], page.sections)
+        self.assertEqual(len(page.ids), len(set(page.ids)))
+        self.assertEqual(page.headings[0], 1)
+        self.assertEqual(page.headings.count(1), 1)
+        self.assertTrue(all(b <= a + 1 for a, b in zip(page.headings, page.headings[1:])), page.headings)
+        self.assertIsNone(FROM_ELSEWHERE.search(re.sub(r"<style>.*?</style>|<script>.*?</script>", "", text, flags=re.DOTALL)))
+        self.assertIsNone(re.search("https?:", re.sub(r'xmlns(?::\w+)?="[^"]*"', "", text)))
+        self.assertIn("default-src 'none'", text)
+        for picture in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
+            tree.fromstring(picture)
+        for target in re.findall(r'href="#([^"]+)"', text):
+            self.assertIn(target, page.ids)
+        return page, text
+
+    def test_every_section(self):
+        self.university()
+        arguments = ("states.desirepath", "all.cohort", "--answers", "answers.desirepath", "--by", "residence", "--title", "Our <own> page")
+        page, text = self.report(*arguments, "--figures", "figures")
+        self.assertEqual(page.sections, SECTIONS)
+        self.assertIn("Our <own> page", page.text)
+        self.assertIn("desirepath evaluate", page.text)  # how to get what is missing
+        self.assertIn("association, not cause", page.text)
+        self.assertLess(len(text), 2_000_000)
+        figures = sorted(path.name for path in self.path("figures").iterdir())
+        self.assertEqual(len(figures), text.count("<svg "))
+        for figure in figures:
+            tree.parse(self.path("figures") / figure)
+        self.assertGreaterEqual(text.count('class="reading"'), len(figures))
+        # A twin of every picture, and what it rests on.
+        for article in re.findall(r'<article class="card" id="figure-.*?</article>', text, re.DOTALL):
+            self.assertIn("<table", article)
+            self.assertRegex(article, r'class="basis"[^>]*>[^<]*n = ')
+            self.assertIn('class="finding"', article)
+        with open(self.path("enrollments.csv"), newline="") as file:
+            for student in {row["student"] for row in csv.DictReader(file)}:
+                self.assertNotIn(student, text)
+        again = self.report(*arguments, "--threads", 1, out="again.html")[1]
+        self.assertEqual(text, again)
+        self.assertNotEqual(text, self.report(*arguments, "--seed", 2, out="other.html")[1])
+
+    def test_one_model(self):
+        self.university()
+        page, _ = self.report("states.desirepath", "all.cohort")
+        self.assertTrue({"states", "flows", "typicality", "calibration"} <= set(page.sections))
+        self.assertFalse({"prerequisites", "plans", "delays"} & set(page.sections))
+        for title in ("What opens what", "On the way to a goal", "Who loses time, and where"):
+            self.assertRegex(page.text, f"{title}: a model of states forgets.*--answers")
+        page, _ = self.report("answers.desirepath", "all.cohort")
+        self.assertFalse({"states", "flows"} & set(page.sections))
+        self.assertTrue({"prerequisites", "delays", "calibration"} <= set(page.sections))
+        self.assertRegex(page.text, "Kinds of students: this page's model has no hidden states.*desirepath fit")
+        self.run_program("fit", "all.cohort", "--model", "nb", "--states", 2, "--out", "nb.desirepath", "--quiet")
+        page, _ = self.report("nb.desirepath", "all.cohort", "--sections", "states,flows")
+        self.assertEqual(page.sections, ["states", "missing"])
+        self.assertIn("kept through all periods", page.text)
+
+    def test_choices(self):
+        self.university()
+        page, text = self.report("states.desirepath", "all.cohort", "--sections", "flows,summary", "--width", "probability", "--highlight", "0,1")
+        self.assertEqual(page.sections, ["summary", "flows"])
+        self.assertEqual(text.count("<svg "), 1)
+        self.assertIn("as wide as the probability", page.text)
+        self.assertNotEqual(text, self.report("states.desirepath", "all.cohort", "--sections", "flows,summary", out="o.html")[1])
+        evaluated = ("--models", "nb", "--states", 2, "--seeds", 1, "--restarts", 1, "--draws", 100, "--quiet")
+        self.run_program("evaluate", "all.cohort", *evaluated, "--out", "e")
+        page, text = self.report("states.desirepath", "all.cohort", "--sections", "evaluation", "--evaluation", "e/evaluation.json")
+        self.assertEqual(page.sections, ["evaluation"])
+        self.assertNotIn("fit_seconds", text)
+
+    def test_refusals(self):
+        self.university()
+        pages = ("report", "states.desirepath", "all.cohort")
+        self.report(*pages[1:], "--sections", "data")
+        before = self.read("r.html")
+        self.assertIn("exists", self.run_program(*pages, "--out", "r.html", code=6).err)
+        self.assertEqual(self.read("r.html"), before)
+        for arguments, code, says in (
+                (("--sections", "state"), 2, "did you mean 'states'"), (("--highlight", "9"), 2, "no students are in state '9'"),
+                (("--by", "residenc"), 2, "residence"), (("--min-cell", 4), 2, "min-cell"), (("--width", "wide"), 2, "probability"),
+                (("--min-cell", 501), 5, "fewer than"), (("--evaluation", "truth.json"), 3, "evaluation.json"),
+                (("--answers", "missing.desirepath"), 6, "missing.desirepath")):
+            self.assertIn(says, self.run_program(*pages, *arguments, "--out", "new.html", code=code).err)
+            self.assertFalse(self.path("new.html").exists())
+
+    def strange(self, courses, rare=None):
+        """Students of two kinds who take courses of these names; the rare one is taken by nine."""
+        draw = random.Random(3)
+        with open(self.path("t.csv"), "w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["student", "period", "course", "home"])
+            for student in range(240):
+                half = courses[:len(courses) // 2] if student % 2 else courses[len(courses) // 2:]
+                for period in (1, 2, 3):
+                    for course in half[period::3] + draw.sample(courses, 2):
+                        if draw.random() < 0.8:
+                            rows.writerow([f"person{student}", period, course, "near" if student % 3 else "far"])
+                    rows.writerow([f"person{student}", period, courses[0], "near" if student % 3 else "far"])
+                if rare and student < 9:
+                    rows.writerow([f"person{student}", 2, rare, "near" if student % 3 else "far"])
+        self.run_program("prepare", "t.csv", "--min-takers", 1, "--out", "t.cohort", "--quiet")
+        self.models("t.cohort")
+        return self.report("states.desirepath", "t.cohort", "--answers", "answers.desirepath", "--by", "home", "--figures", "figures")
+
+    def test_nothing_of_a_course_of_few(self):
+        page, text = self.strange([f"Course {c}" for c in range(12)], rare="Nine Only 999")
+        self.assertIn("Course 7", page.text)
+        self.assertNotIn("Nine Only", text)
+        for figure in self.path("figures").iterdir():
+            self.assertNotIn("Nine Only", figure.read_text())
+        self.assertNotIn("person", text.replace("personal", ""))
+
+    def test_hostile_names(self):
+        names = ["<script>alert(1)</script>", "R&D \"quoted\" 'twice'", "x" * 80, "A course whose name is as long as eighty letters are, and a little more than it", "حساب التفاضل والتكامل",
+                 "]]>--><!--", "مقدمة <b>", "{0} {1}", "\u202eright", "日本語の授業", "a\tb", "&amp;", "`${7}`", "plain"]
+        page, text = self.strange(names)
+        self.assertNotIn("<script>alert", text)
+        self.assertEqual(text.count("<script>"), 1)
+        self.assertIn("<script>alert(1)</script>", page.text)
+        for name in names[1:5]:
+            self.assertIn(name, page.text)
+
+
+if __name__ == "__main__":
+    unittest.main()

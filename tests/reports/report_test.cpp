@@ -1,0 +1,175 @@
+#include "desirepath/reports/report.h"
+
+#include <algorithm>
+#include <set>
+
+#include "support/example_cohorts.h"
+#include "support/fits.h"
+#include "support/support.h"
+
+#include "desirepath/core/error.h"
+#include "desirepath/reports/report_parts.h"
+#include "desirepath/reports/report_words.h"
+
+namespace desirepath {
+namespace {
+
+StoredModel fitted(const Cohort& cohort, const FitOptions& options) {
+  FitResult fit = test::fit(cohort, options);
+  const std::string record = test::record_of(cohort, options, fit);
+  return {std::move(fit.model), record};
+}
+
+/// Students of two kinds over three periods: who takes the lower half of the courses and who takes the upper.
+Cohort two_kinds(std::int64_t students) {
+  CohortParts parts =
+      test::random_cohort({.students = students, .courses = 8, .periods = 3, .taken = 0.2, .unknown = 0},
+                          RandomStream(5))
+          .parts();
+  BinaryMatrixBuilder enrollments(parts.schema.bit_count());
+  RandomStream stream(9);
+  for (std::int64_t s = 0; s < students; ++s) {
+    for (Id t = 0; t < 3; ++t) {
+      for (Id c = 0; c < 8; ++c) {
+        const bool own = (c < 4) == (s % 2 == 0);
+        if (stream.uniform() < (own ? 0.6 : 0.1)) enrollments.add(parts.schema.bit(t, c));
+      }
+      enrollments.finish_row();
+    }
+  }
+  parts.enrollments = std::move(enrollments).build();
+  return Cohort(std::move(parts));
+}
+
+struct Models {
+  Cohort cohort = two_kinds(300);
+  StoredModel states = fitted(cohort, FitOptions("cmm+bernoulli").set("states", std::int64_t{2}));
+  StoredModel answers = fitted(cohort, FitOptions("hct")
+                                           .set("trees", std::int64_t{1})
+                                           .set("tree-states", std::int64_t{3})
+                                           .set("iterations", std::int64_t{5}));
+
+  Page page(int threads, bool with_answers, const ReportSettings& settings = {}) const {
+    const Compute compute(threads);
+    const AskedModel asked{answers, cohort};
+    return make_report({cohort, {states, cohort}, with_answers ? &asked : nullptr, nullptr, {}, {}, 1, compute},
+                       settings);
+  }
+};
+const Models& models() {
+  static const Models made;
+  return made;
+}
+
+std::vector<std::string> sections_of(const Page& page) {
+  std::vector<std::string> ids;
+  for (const PageSection& section : page.sections)
+    ids.push_back(section.id);
+  return ids;
+}
+
+const PageSection& section_of(const Page& page, const std::string& id) {
+  return *std::ranges::find(page.sections, id, &PageSection::id);
+}
+
+TEST(Report, HasItsSectionsInOrder) {
+  EXPECT_EQ(sections_of(models().page(2, true)),
+            (std::vector<std::string>{"summary", "data", "states", "flows", "typicality", "prerequisites", "delays",
+                                      "courses", "calibration", "missing", "card"}));
+  ReportSettings some;
+  some.sections = {"card", "data"};
+  EXPECT_EQ(sections_of(models().page(2, true, some)), (std::vector<std::string>{"data", "card"}));
+  some.sections = {"dat"};
+  EXPECT_THROW(models().page(1, true, some), OptionError);
+}
+
+TEST(Report, SaysHowToGetWhatIsMissing) {
+  const Page page = models().page(2, false);
+  const std::vector<std::string>& lines = section_of(page, "missing").notes;
+  const auto says = [&](std::string_view words) {
+    return std::ranges::any_of(lines, [&](const std::string& line) { return line.find(words) != std::string::npos; });
+  };
+  EXPECT_TRUE(says("--answers")) << lines.size();
+  EXPECT_TRUE(says("--evaluation"));
+  for (const char* id : {"prerequisites", "plans", "delays"})
+    EXPECT_EQ(std::ranges::count(sections_of(page), id), 0) << id;
+}
+
+TEST(Report, IsTheSameForAnyNumberOfThreads) {
+  EXPECT_EQ(render_html(models().page(1, true)), render_html(models().page(3, true)));
+}
+
+TEST(Report, EverySectionFindsSomethingAndEveryFigureHasATwin) {
+  const Page page = models().page(2, true);
+  for (const PageSection& section : page.sections) {
+    EXPECT_FALSE(section.title.empty());
+    EXPECT_FALSE(section.finding.empty()) << section.id;
+    for (const PageFigure& figure : section.figures) {
+      EXPECT_FALSE(figure.reading.empty()) << figure.figure.name;
+      EXPECT_GT(figure.figure.table.row_count(), 0U) << figure.figure.name;
+      EXPECT_FALSE(figure.figure.basis.empty()) << figure.figure.name;
+    }
+  }
+  const std::vector<std::string>& points = section_of(page, "summary").points;
+  EXPECT_GE(points.size(), 5U);
+  EXPECT_LE(points.size(), 12U);
+  std::set<std::string_view> names;
+  for (const Figure& figure : figures_of(page)) {
+    EXPECT_TRUE(names.insert(figure.name).second) << figure.name;
+    EXPECT_EQ(std::ranges::count(report_figure_names(), figure.name), 1) << figure.name;
+  }
+}
+
+TEST(Report, OfTooFewStudentsIsRefused) {
+  ReportSettings settings;
+  settings.disclosure = Disclosure(301);
+  EXPECT_THROW(models().page(1, true, settings), PrivacyError);
+}
+
+TEST(Report, WordsAreFilledIn) {
+  EXPECT_EQ(filled("{1} of {0}, {0}", {"a", "b"}), "b of a, a");
+  EXPECT_EQ(filled("{0} {x} {9} {", {"{1}", "b"}), "{1} {x}  {");
+}
+
+TEST(Report, CalibrationBinsTellOfNoFewAnswers) {
+  // predicted, share that came true, answers: the second and the last would tell of 2 and of 3 answers.
+  const std::vector<CalibrationBin> bins = {
+      {0.05, 0.05, 1000}, {0.15, 0.02, 100}, {0.5, 0.5, 0}, {0.7, 0.7, 100}, {0.95, 0.97, 100}};
+  const std::vector<CalibrationBin> safe = merge_calibration_bins(bins, Disclosure());
+  double answers = 0, hits = 0, predicted = 0;
+  for (const CalibrationBin& bin : safe) {
+    const double came = bin.observed * static_cast<double>(bin.answers),
+                 not_came = static_cast<double>(bin.answers) - came;
+    EXPECT_TRUE(came < 0.5 || came > 9.5) << came;
+    EXPECT_TRUE(not_came < 0.5 || not_came > 9.5) << not_came;
+    answers += static_cast<double>(bin.answers);
+    hits += came;
+    predicted += bin.predicted * static_cast<double>(bin.answers);
+  }
+  EXPECT_EQ(answers, 1300);
+  EXPECT_NEAR(hits, 50 + 2 + 70 + 97, 1e-9);
+  EXPECT_NEAR(predicted, 50 + 15 + 70 + 95, 1e-9);
+  EXPECT_TRUE(merge_calibration_bins({{0.5, 0.5, 10}}, Disclosure()).empty());
+}
+
+TEST(Report, AStageThatTookFewStandsWithAnother) {
+  std::vector<ToldCohort::Stage> stages;
+  for (const auto& [name, students] : {std::pair<const char*, std::int64_t>{"read", 1000},
+                                       {"summer", 997},
+                                       {"grades", 997},
+                                       {"part-time", 900},
+                                       {"few", 895}})
+    stages.push_back({name, students * 10, students, 5});
+  CohortSummary summary;
+  summary.students = 895;
+  summary.times = {"1"};
+  std::vector<std::pair<std::string, std::int64_t>> rows;
+  for (const ToldCohort::Stage& stage : tell(summary, Disclosure(), stages).stages)
+    rows.emplace_back(stage.after, stage.students);
+  const std::vector<std::pair<std::string, std::int64_t>> expected = {
+      {"read, summer", 997}, {"grades", 997}, {"part-time, few", 895}};
+  EXPECT_EQ(rows, expected);
+}
+
+}  // namespace
+}  // namespace desirepath
