@@ -221,6 +221,8 @@ std::string basis_of(const StateFlows& flows, RibbonWidth width) {
       concat("n = ", with_separators(rounded(student_count(flows))), " students; ribbons as wide as ",
              width == RibbonWidth::flow ? "their students" : "the probability for who is in the state they come from");
   basis += ", coloured by the number of that state within its period";
+  if (!flows.exact_sizes)
+    basis += "; a size with + is at least that: the exact one would tell of the few who go elsewhere";
   if (flows.withheld > 0)
     basis += concat("; flows of ", with_separators(rounded(flows.withheld)),
                     " students too few to be told, as strips in the neutral colour");
