@@ -19,21 +19,35 @@ void end_presence(std::span<Row> rows, Fate fate) {
   }
 }
 
-SiftedRows group_by_student(RowCollection& collection) {
-  const std::vector<Row> unsorted = std::move(collection.rows);
+SiftedRows group_by_student(RowCollection& collection, int threads) {
+  std::vector<Row> unsorted = std::move(collection.rows);
   SiftedRows sifted;
   sifted.students = collection.students.in_natural_order();
   std::vector<std::uint32_t> place(sifted.students.size());
   for (std::uint32_t s = 0; s < place.size(); ++s)
     place[sifted.students[s]] = s;
   sifted.begin.assign(place.size() + 1, 0);
-  for (const Row& row : unsorted)
-    ++sifted.begin[place[row.student] + 1];
+  bool is_grouped = true;
+  std::uint32_t last = 0;
+  for (const Row& row : unsorted) {
+    const std::uint32_t student = place[row.student];
+    is_grouped = is_grouped && student >= last;
+    last = student;
+    ++sifted.begin[student + 1];
+  }
   std::partial_sum(sifted.begin.begin(), sifted.begin.end(), sifted.begin.begin());
+  if (is_grouped) {  // many tables are written by student
+    sifted.rows = std::move(unsorted);
+    return sifted;
+  }
   std::vector<std::size_t> next(sifted.begin.begin(), sifted.begin.end() - 1);
   sifted.rows.resize(unsorted.size());
-  for (const Row& row : unsorted)
-    sifted.rows[next[place[row.student]]++] = row;
+  on_threads(threads, place.size(), [&](std::size_t first, std::size_t last_one) {
+    for (const Row& row : unsorted) {
+      const std::uint32_t student = place[row.student];
+      if (student >= first && student < last_one) sifted.rows[next[student]++] = row;
+    }
+  });
   return sifted;
 }
 
@@ -172,7 +186,7 @@ void apply_to_student(std::span<Row> rows, int last_period, const TableOptions& 
 }  // namespace
 
 SiftedRows apply_rules(RowCollection& collection, const TableOptions& options) {
-  SiftedRows sifted = group_by_student(collection);
+  SiftedRows sifted = group_by_student(collection, options.threads);
   sifted.last_period = last_period_of(collection.periods, options);
   const PeriodsFromEntry periods(collection);
   sifted.presence.resize(sifted.students.size());

@@ -52,7 +52,8 @@ class StringInterner {
   std::vector<std::uint32_t> in_natural_order() const {
     std::vector<std::uint32_t> order(size());
     std::iota(order.begin(), order.end(), 0U);
-    std::ranges::sort(order, natural_less, [this](std::uint32_t number) { return text(number); });
+    const auto text_of = [this](std::uint32_t number) { return text(number); };
+    if (!std::ranges::is_sorted(order, natural_less, text_of)) std::ranges::sort(order, natural_less, text_of);
     return order;
   }
 
