@@ -22,8 +22,7 @@ namespace desirepath::app {
 
 namespace {
 
-constexpr std::int64_t course_takers = 100, answers_students = 6000, evaluation_students = 1500, tree_states = 8,
-                       states = 6;
+constexpr std::int64_t answers_students = 6000, evaluation_students = 1500, tree_states = 8, states = 6;
 constexpr const char *major = "Computer Science", *models = "nb,tan,gmm,vae";
 const std::vector<Id> sizes = {2, 4, 8};
 
@@ -49,9 +48,10 @@ class Tour {
   Tour(Console& console, std::filesystem::path folder)
       : console_(console), folder_(std::move(folder)), compute_(console.compute("demo")) {}
 
-  Cohort prepare() {
-    console_.say("1. simulate: a university of 30,000 students over 18 years");
+  Cohort prepare(std::int64_t students) {
+    console_.say(concat("1. simulate: a university of ", with_separators(students), " students over 18 years"));
     SyntheticOptions synthetic;
+    synthetic.students = students;
     synthetic.seed = console_.seed;
     synthetic.threads = console_.thread_count();
     write_synthetic_university(synthetic, folder_, console_.overwrite(), console_.progress_sink());
@@ -94,24 +94,31 @@ class Tour {
   Compute compute_;
 };
 
-std::vector<std::string> remarks(const Cohort& of_major) {
+/// Courses that one in 24 takes, and ten students at least.
+std::int64_t least_takers(const Cohort& of_major) {
+  return std::max(static_cast<std::int64_t>(least_students), of_major.student_count() / 24);
+}
+
+std::vector<std::string> remarks(const Cohort& of_major, std::int64_t students) {
   std::vector<std::string> numbers;
   for (const Id size : sizes)
     numbers.push_back(std::to_string(size));
-  return {filled(words::demo_states, {"cmm+bernoulli", with_separators(of_major.student_count()), major,
-                                      std::to_string(states), std::to_string(course_takers)}),
-          filled(words::demo_answers, {std::to_string(tree_states), with_separators(answers_students)}),
-          filled(words::demo_evaluation,
-                 {join(split(models, ','), ", "), join(numbers, ", "), with_separators(evaluation_students)}),
-          std::string(words::demo_intervals)};
+  return {
+      filled(words::demo_states, {"cmm+bernoulli", with_separators(of_major.student_count()), major,
+                                  std::to_string(states), std::to_string(least_takers(of_major))}),
+      filled(words::demo_answers, {std::to_string(tree_states), with_separators(std::min(students, answers_students))}),
+      filled(words::demo_evaluation, {join(split(models, ','), ", "), join(numbers, ", "),
+                                      with_separators(std::min(of_major.student_count(), evaluation_students))}),
+      std::string(words::demo_intervals)};
 }
 
-void run_tour(Console& console, const std::filesystem::path& folder) {
+void run_tour(Console& console, const std::filesystem::path& folder, std::int64_t students) {
   make_folder(folder);
   Tour tour(console, folder);
-  const Cohort cohort = tour.prepare();
+  const Cohort cohort = tour.prepare(students);
   console.say(concat("3. fit: the kinds of students of ", major, " in every year"));
-  const Cohort of_major = without_rare_courses(select_students(cohort, concat("major = '", major, "'")), course_takers);
+  const Cohort whole_major = select_students(cohort, concat("major = '", major, "'"));
+  const Cohort of_major = without_rare_courses(whole_major, least_takers(whole_major));
   of_major.save(folder / "computer_science.cohort", console.overwrite());
   const StoredModel kinds = tour.fit(of_major, FitOptions("cmm+bernoulli").set("states", states), "states.desirepath");
   console.say("4. fit: a hidden tree of the whole university, to answer questions");
@@ -130,7 +137,7 @@ void run_tour(Console& console, const std::filesystem::path& folder) {
                                  {kinds, of_major},
                                  &asked,
                                  &evaluation,
-                                 remarks(of_major),
+                                 remarks(of_major, cohort.student_count()),
                                  std::string(words::demo_subtitle),
                                  console.seed,
                                  tour.compute(),
@@ -147,9 +154,16 @@ void run_tour(Console& console, const std::filesystem::path& folder) {
 void add_demo(Program& program) {
   Verb& verb = program.add({"demo",
                             "the whole tour on a built-in synthetic university; ends with a page to open",
-                            {"desirepath demo", "desirepath demo --out tour --seed 7"}});
-  auto out = std::make_shared<std::string>("desirepath-demo");
-  verb.add_output_folder("--out", *out, "folder to write into",
+                            {"desirepath demo", "desirepath demo --students 3000 --out tour --seed 7"}});
+  struct Options {
+    std::string out = "desirepath-demo";
+    std::int64_t students = 30'000;
+  };
+  auto options = std::make_shared<Options>();
+  verb.app->add_option("--students", options->students, "students of the university")
+      ->check(CLI::Range(2000, 1'000'000))
+      ->capture_default_str();
+  verb.add_output_folder("--out", options->out, "folder to write into",
                          {{"enrollments.csv", synthetic_enrollments},
                           {"courses.csv", synthetic_courses},
                           {"truth.json", json_file},
@@ -161,7 +175,7 @@ void add_demo(Program& program) {
                           {"report.html", page_file}})
       ->capture_default_str();
   verb.add_force();
-  verb.run = [&verb, out] { run_tour(*verb.console, *out); };
+  verb.run = [&verb, options] { run_tour(*verb.console, options->out, options->students); };
 }
 
 }  // namespace desirepath::app

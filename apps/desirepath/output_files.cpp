@@ -19,6 +19,11 @@ bool is_same_file(const fs::path& a, const fs::path& b) {
   return !whole.empty() && whole == fs::weakly_canonical(fs::absolute(b, ignored), ignored);
 }
 
+/// A file where another output needs a folder.
+bool is_folder_of(const fs::path& a, const fs::path& b) {
+  return b.has_parent_path() && is_same_file(a, b.parent_path());
+}
+
 bool is_of_kind(const fs::path& path, const FileKind& kind) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return false;
@@ -50,7 +55,8 @@ void check_outputs(std::span<const OutputFile> outputs, std::span<const std::str
         throw OptionError(concat(path.string(), " is the input itself; write to another file"));
     }
     for (std::size_t j = 0; j < i; ++j) {
-      if (is_same_file(path, outputs[j].path))
+      const fs::path& other = outputs[j].path;
+      if (is_same_file(path, other) || is_folder_of(path, other) || is_folder_of(other, path))
         throw OptionError(concat(path.string(), " would be written twice; name two files"));
     }
   }

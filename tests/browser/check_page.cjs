@@ -13,6 +13,7 @@ const axe = fs.readFileSync(path.join(modules, "axe-core", "axe.min.js"), "utf8"
 
 const [file, pictures] = process.argv.slice(2);
 const address = pathToFileURL(path.resolve(file)).href;
+const patience = 180000;  // milliseconds, where the machine has other work
 const widths = [320, 768, 1280, 2560];
 const faults = [];
 
@@ -58,6 +59,7 @@ function misfits() {
 async function look(browser, width, scheme) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme });
   const page = await context.newPage();
+  page.setDefaultTimeout(patience);
   const here = `${width} px, ${scheme}`;
   page.on("request", request => { if (request.url() !== address) faults.push(`${here}: asks for ${request.url()}`); });
   page.on("pageerror", error => faults.push(`${here}: the script fails: ${error.message}`));
@@ -79,6 +81,7 @@ async function look(browser, width, scheme) {
 async function interact(browser) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   const page = await context.newPage();
+  page.setDefaultTimeout(patience);
   await page.goto(address);
   const sorted = await page.evaluate(() => {
     const table = [...document.querySelectorAll("table.sorts")].find(one => one.querySelector("td.n[data-v]"));
@@ -100,6 +103,7 @@ async function interact(browser) {
   await context.close();
   const plain = await browser.newContext({ javaScriptEnabled: false });
   const still = await plain.newPage();
+  still.setDefaultTimeout(patience);
   await still.goto(address);
   if (await still.locator("table tr").count() !== rows) faults.push("tables are not all there with scripts off");
   if (await still.locator("svg").count() !== pictures_with) faults.push("pictures are not all there with scripts off");
@@ -109,6 +113,7 @@ async function interact(browser) {
 async function print(browser) {
   const context = await browser.newContext();
   const page = await context.newPage();
+  page.setDefaultTimeout(patience);
   await page.goto(address);
   const paper = await page.pdf({ format: "A4", printBackground: false });
   if (paper.length < 10000) faults.push("nothing is printed");

@@ -6,7 +6,7 @@ import random
 import sys
 
 NAMES = {
-    "long": [f"{word} and everything that a name of eighty letters has room for, and no more {n:02d}"[:80]
+    "long": [f"{word} {n:02d} and everything else that a name of eighty letters has room for, no more"[:80]
              for n, word in enumerate(("Thermodynamics", "Jurisprudence", "Electrodynamics", "Palaeontology", "Counterpoint", "Macroeconomics") * 3)],
     "right-to-left": [f"{word} {n}" for n, word in enumerate(("حساب التفاضل والتكامل", "مبادئ البرمجة", "الكيمياء العضوية", "תורת המשחקים", "מבוא לפיזיקה",
                                                              "تاريخ العلوم") * 3)],

@@ -18,7 +18,7 @@ VERBS = {
     "simulate": (("--students", 200), (), {"--out": "enrollments.csv courses.csv truth.json"}, ()),
     "demo": ((), (), {"--out": "enrollments.csv courses.csv truth.json university.cohort computer_science.cohort states.desirepath "
                                "answers.desirepath evaluation.json report.html"}, ()),
-    "report": (("w.desirepath", "t.csv", "--answers", "a.desirepath"), ("w.desirepath", "t.csv", "a.desirepath"),
+    "report": (("w.desirepath", "t.csv", "--answers", "answers.desirepath"), ("w.desirepath", "t.csv", "answers.desirepath"),
                {"--out": "", "--figures": "enrollments.svg sankey.svg table_1.svg"}, READS_TABLE),
 }
 
@@ -29,7 +29,7 @@ class Files(ProgramTest):
         self.write_students(students=60, courses=6)
         self.run_program("prepare", "t.csv", "--min-takers", 1, "--out", "v.cohort", "--quiet")
         self.fit("--model", "nb", "--states", 2, out="w.desirepath")
-        self.fit("--model", "nb", "--states", 2, out="a.desirepath")
+        self.fit("--model", "nb", "--states", 2, out="answers.desirepath")
         self.write("courses.csv", "course\n" + "".join(f"C{c:02d}\n" for c in range(6)))
         self.write("terms.csv", "code,label\n1,2020 Fall\n")
         self.write("m.toml", 'courses = "courses.csv"\nterms = "terms.csv"\n')

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "support/example_cohorts.h"
+#include "support/figure_checks.h"
 #include "support/support.h"
 
 #include "desirepath/core/error.h"
@@ -124,6 +125,7 @@ TEST(Figures, TheChosenNumberOfStatesStandsOnNoTick) {
     selection.rows.push_back(row);
   }
   selection.best_bic = selection.best_aic = selection.best_icl = selection.best_held_out = 4;
+  test::expect_sound(selection_figure(selection));
   const std::string svg = selection_figure(selection).svg;
   expect_texts_inside(svg, 760);
   static const std::regex chosen("y=\"([0-9.]+)\"[^>]*>K = 4</text>");
@@ -133,6 +135,13 @@ TEST(Figures, TheChosenNumberOfStatesStandsOnNoTick) {
     EXPECT_TRUE(y <= 178 || (y >= 238 - 12 && y <= 388)) << y;  // inside the panels, which end above their ticks
   }
   EXPECT_EQ(seen, 4);
+}
+
+TEST(Figures, AreSound) {
+  for (const std::int64_t students : {20, 500}) {
+    test::expect_sound(enrollment_areas(tell(summary_of(students), Disclosure())));
+    test::expect_sound(course_histogram(tell(summary_of(students), Disclosure())));
+  }
 }
 
 TEST(Figures, AFileSaysWhatItShows) {
@@ -270,7 +279,8 @@ TEST(EvaluationFigures, HaveACurveAModelAndNameTheBest) {
   EXPECT_EQ(std::get<double>(best.table.rows()[0][1]), 0.4);
   EXPECT_EQ(std::get<std::int64_t>(best.table.rows()[0][2]), 4);
   EXPECT_NE(best.svg.find("0.4000"), std::string::npos);
-  EXPECT_TRUE(curves.svg.starts_with("<svg "));
+  test::expect_sound(curves);
+  test::expect_sound(best);
 }
 
 TEST(HtmlPage, IsOnePieceWithoutAnythingFromElsewhere) {

@@ -52,7 +52,7 @@ TEST(StateGridFigure, HasACellACourseAsStrongAsTheModelIsSure) {
     ASSERT_EQ(static_cast<Id>(cells.size()), count);
     for (const auto& found : cells) {
       const Id course = found.node().attribute("data-course").as_int(), state = (course / 5) % 6;
-      const std::string fill = found.node().child("path").attribute("fill").as_string();
+      const std::string fill = found.node().child("rect").attribute("fill").as_string();
       const double strength = course % 5 == 4 ? 1 : course % 5 == 0 ? 0.12 : 0.12 + 0.88 * (course % 5) / 4.0;
       EXPECT_EQ(fill, translucent(series_colour(state), strength));
       // The state's number stands in the cell, whatever its colour is.

@@ -1,5 +1,6 @@
 #include "desirepath/evaluation/evaluation_file.h"
 
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -48,13 +49,15 @@ Evaluation read_evaluation(const std::filesystem::path& path) {
   const std::uintmax_t bytes = std::filesystem::file_size(path, failed);
   std::ifstream file(path, std::ios::binary);
   if (failed || !file) throw FileError(concat(path.string(), " cannot be read"));
-  const InputError refused(concat(path.string(), " is not the evaluation.json that 'evaluate' writes; give that file"));
-  if (bytes > most_bytes) throw refused;
+  const auto refusal = [&] {
+    return InputError(concat(path.string(), " is not the evaluation.json that 'evaluate' writes; give that file"));
+  };
+  if (bytes > most_bytes) throw refusal();
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (is_nested_too_deep(text)) throw refused;
+  if (is_nested_too_deep(text)) throw refusal();
   try {
     const json read = json::parse(text);
-    if (read.at("schema").get<std::string>() != "desirepath/evaluate/1") throw refused;
+    if (read.at("schema").get<std::string>() != "desirepath/evaluate/1") throw refusal();
     Evaluation evaluation;
     evaluation.training_students = read.at("training_students").get<std::int64_t>();
     evaluation.held_out_students = read.at("held_out_students").get<std::int64_t>();
@@ -62,12 +65,12 @@ Evaluation read_evaluation(const std::filesystem::path& path) {
     evaluation.remarks = read.at("notes").get<std::vector<std::string>>();
     for (const json& entry : read.at("summaries"))
       evaluation.summaries.push_back(summary_from(entry));
-    if (evaluation.summaries.empty() || evaluation.seeds.empty()) throw refused;
+    if (evaluation.summaries.empty() || evaluation.seeds.empty()) throw refusal();
     return evaluation;
   } catch (const json::exception&) {
-    throw refused;
+    throw refusal();
   } catch (const std::out_of_range&) {
-    throw refused;
+    throw refusal();
   }
 }
 

@@ -17,26 +17,13 @@ namespace {
 
 constexpr double figure_height = 380;
 constexpr double left = 62, top = 16, bottom = 46;
-const std::string& axis_colour = quiet_ink;
 
-struct Plot {
-  double right_margin;
-  double largest;  // of the vertical axis
-  double width() const { return figure_width - left - right_margin; }
-  double height() const { return figure_height - top - bottom; }
-  double y(double value) const { return top + height() * (1 - value / largest); }
-};
-
-/// Grid and labels of the vertical axis; the axis ends at its last tick.
-Plot draw_vertical_axis(Svg& svg, double largest, double right_margin, std::string_view label) {
+/// Where values up to `largest` are drawn; the vertical axis ends at its last tick.
+Frame draw_frame(Svg& svg, double largest, double right_margin, std::string_view label) {
   const std::vector<double> ticks = axis_ticks(largest, 5);
-  const Plot plot{right_margin, ticks.back()};
-  for (const double tick : ticks) {
-    svg.line({left, plot.y(tick)}, {left + plot.width(), plot.y(tick)}, tick == 0 ? axis_colour : grid_ink);
-    svg.text({left - 8, plot.y(tick) + 4}, short_number(tick), {12, "end", axis_colour});
-  }
-  svg.text({14, top + plot.height() / 2}, label, {12, "middle", axis_colour, false, -90});
-  return plot;
+  const Frame frame{left, top, figure_width - left - right_margin, figure_height - top - bottom, 0, 1, 0, ticks.back()};
+  draw_y_axis(svg, frame, ticks, short_number, label);
+  return frame;
 }
 
 std::int64_t sum(const std::vector<std::int64_t>& values) {
@@ -133,10 +120,10 @@ Figure enrollment_areas(const ToldCohort& told) {
       told.grouping.empty() ? concat("Enrollments per ", per) : concat("Enrollments per ", grouping, " and ", per);
   Svg svg(figure_width, figure_height, title, finding);
   const double right_margin = 150;
-  const Plot plot = draw_vertical_axis(svg, *std::ranges::max_element(totals), right_margin, "enrollments");
+  const Frame plot = draw_frame(svg, *std::ranges::max_element(totals), right_margin, "enrollments");
   const auto x = [&](std::size_t t) {
-    return times == 1 ? left + plot.width() / 2
-                      : left + plot.width() * static_cast<double>(t) / static_cast<double>(times - 1);
+    return times == 1 ? left + plot.width / 2
+                      : left + plot.width * static_cast<double>(t) / static_cast<double>(times - 1);
   };
   std::vector<double> base(times, 0);
   double last_label = figure_height;
@@ -162,17 +149,17 @@ Figure enrollment_areas(const ToldCohort& told) {
     const double room = top + 17.0 * static_cast<double>(series.groups.size() - 1 - g);  // for those above
     const double label = std::max(room, std::min(middle, last_label - 17));
     last_label = label;
-    const double edge = left + plot.width();
+    const double edge = left + plot.width;
     svg.line({edge + 2, middle}, {edge + 14, label}, colour, 1.5);
     svg.rectangle(edge + 15, label - 5, 10, 10, colour);
-    svg.label({edge + 30, label + 4}, series.groups[g], figure_width - edge - 36, {12});
+    svg.label({edge + 30, label + 4}, series.groups[g], figure_width - edge - 36, {text_size});
     base = std::move(ceiling);
   }
   const std::size_t every = std::max<std::size_t>(1, (times + 11) / 12);
   for (std::size_t t = 0; t < times; t += every) {
-    svg.text({x(t), figure_height - bottom + 18}, series.times[t], {12, "middle", axis_colour});
+    svg.text({x(t), figure_height - bottom + 18}, series.times[t], {text_size, "middle", quiet_ink});
   }
-  svg.text({left + plot.width() / 2, figure_height - 8}, per, {12, "middle", axis_colour});
+  svg.text({left + plot.width / 2, figure_height - 8}, per, {text_size, "middle", quiet_ink});
 
   std::vector<TableColumn> columns = {{told.time}};
   for (const std::string& group : series.groups)
@@ -217,6 +204,16 @@ Figure course_histogram(const ToldCohort& told) {
   }
   const std::string title = "Courses per student";
   Svg svg(figure_width, figure_height, title, finding);
+  if (bins.empty()) {
+    svg.text({figure_width / 2, figure_height / 2}, "withheld: it would tell of few students",
+             {text_size, "middle", quiet_ink});
+    return {"courses-per-student",
+            title,
+            finding,
+            concat("n = ", with_separators(told.students), " students; how they differ is withheld"),
+            svg.finish(),
+            Table({{"courses"}, {"students"}, {"gaussian", 1}})};
+  }
   const auto density = [&](double value) {
     const double z = (value - mean) / sd;
     return std::exp(-0.5 * z * z) / (sd * std::sqrt(2 * std::numbers::pi));
@@ -229,10 +226,9 @@ Figure course_histogram(const ToldCohort& told) {
   };
   for (const SafeBin& bin : bins)
     largest = std::max(largest, height(bin));
-  const Plot plot =
-      draw_vertical_axis(svg, largest, 24, width == 1 ? "students" : concat("students per ", width, " courses"));
+  const Frame plot = draw_frame(svg, largest, 24, width == 1 ? "students" : concat("students per ", width, " courses"));
   const double end = static_cast<double>(std::max<std::int64_t>(values, 1));
-  const auto x = [&](double value) { return left + plot.width() * value / end; };
+  const auto x = [&](double value) { return left + plot.width * value / end; };
   for (const SafeBin& bin : bins) {
     const double from = x(static_cast<double>(bin.first)), to = x(static_cast<double>(bin.last + 1));
     const std::string range = bin.open                ? concat(bin.first, " or more")
@@ -251,20 +247,20 @@ Figure course_histogram(const ToldCohort& told) {
     const double at = std::min(end * 0.98, mean + 1.1 * sd);
     const std::string words = peaks ? "one Gaussian does not fit" : "fitted Gaussian";
     // Beside the curve on the right, else on the left, else in the corner.
-    const double before = std::max(0.0, mean - 1.1 * sd), length = text_width(words, 12);
+    const double before = std::max(0.0, mean - 1.1 * sd), length = text_width(words, text_size);
     const auto above = [&](double value) { return plot.y(n * static_cast<double>(width) * density(value - 0.5)) - 6; };
     if (x(at) + 10 + length <= figure_width - 4)
-      svg.text({x(at) + 10, above(at)}, words, {12, "start", "#A34700"});
+      svg.text({x(at) + 10, above(at)}, words, {text_size, "start", "#A34700"});
     else if (x(before) - 10 - length >= left)
-      svg.text({x(before) - 10, above(before)}, words, {12, "end", "#A34700"});
+      svg.text({x(before) - 10, above(before)}, words, {text_size, "end", "#A34700"});
     else
-      svg.text({left + plot.width(), top + 12}, words, {12, "end", "#A34700"});
+      svg.text({left + plot.width, top + 12}, words, {text_size, "end", "#A34700"});
   }
   for (const double tick : axis_ticks(end, 8)) {
-    if (tick <= end)
-      svg.text({x(tick + 0.5), figure_height - bottom + 18}, short_number(tick), {12, "middle", axis_colour});
+    if (tick + 0.5 <= end)
+      svg.text({x(tick + 0.5), figure_height - bottom + 18}, short_number(tick), {text_size, "middle", quiet_ink});
   }
-  svg.text({left + plot.width() / 2, figure_height - 8}, "courses in all periods", {12, "middle", axis_colour});
+  svg.text({left + plot.width / 2, figure_height - 8}, "courses in all periods", {text_size, "middle", quiet_ink});
 
   Table table({{"courses"}, {"students"}, {"gaussian", 1}});
   bool merged = false;
@@ -279,7 +275,6 @@ Figure course_histogram(const ToldCohort& told) {
                    bin.students, expected});
   }
   std::string basis = concat("n = ", with_separators(told.students), " students");
-  if (bins.empty()) basis += "; how they differ is withheld: it would tell of few students";
   if (merged) basis += concat("; bins under ", told.min_cell, " students are merged with their neighbours");
   return {"courses-per-student", title, finding, basis, svg.finish(), std::move(table)};
 }

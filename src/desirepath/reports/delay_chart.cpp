@@ -51,8 +51,8 @@ Frame frame_of(const std::vector<GroupDelay>& shown, double top, double height) 
 Figure delay_chart(const std::vector<GroupDelay>& delays, const Schema& schema, const std::string& by,
                    std::int64_t students, std::size_t most) {
   constexpr double row_height = 26, top = 40;
-  std::vector<GroupDelay> shown(delays.begin(), delays.begin() + std::ssize(delays));
-  shown.resize(std::min(most, shown.size()));
+  std::vector<GroupDelay> shown = delays;
+  shown.resize(std::min(most, delays.size()));
   std::ranges::stable_sort(shown, std::ranges::greater(), &GroupDelay::effect);
   const double rows = row_height * static_cast<double>(std::max<std::size_t>(1, shown.size()));
   const std::string title = by.empty() ? "Courses taken later or earlier than expected" : concat("Delays by ", by);

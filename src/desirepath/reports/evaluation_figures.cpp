@@ -65,7 +65,7 @@ Figure error_by_size(const Evaluation& evaluation) {
       concat("Samples are nearest to held-out students with ", best->model,
              best->size > 0 ? concat(" and K = ", best->size) : "", ": error ", fixed(best->found.at(measure).mean, 4),
              ", where the training students themselves have ", fixed(floor, 4));
-  constexpr double width = 760, height = 420, left = 76, top = 40, right = 190, bottom = 56;
+  constexpr double width = figure_width, height = 420, left = 76, top = 40, right = 190, bottom = 56;
   const double plot_width = width - left - right, plot_height = height - top - bottom;
   Svg svg(width, height, title, finding);
   // Sizes double: equal steps of their logarithm.
@@ -75,20 +75,20 @@ Figure error_by_size(const Evaluation& evaluation) {
   };
   const auto y = [&](double error) { return top + plot_height * (1 - error / std::max(highest, 1e-12)); };
   svg.text({left, top - 16}, "sum over courses of (share held out - share sampled)\u00B2",
-           {13, "start", "#222222", true});
+           {head_size, "start", ink, true});
   for (const double tick : axis_ticks(highest, 5)) {
     if (tick > highest) continue;
-    svg.line({left, y(tick)}, {left + plot_width, y(tick)}, "#E3E3E3");
-    svg.text({left - 8, y(tick) + 4}, shortest(tick), {11, "end", "#555555"});
+    svg.line({left, y(tick)}, {left + plot_width, y(tick)}, grid_ink);
+    svg.text({left - 8, y(tick) + 4}, shortest(tick), {small_size, "end", quiet_ink});
   }
   std::vector<Id> sizes;
   for (const EvaluationSummary& one : evaluation.summaries) {
     if (one.size > 0 && std::ranges::find(sizes, one.size) == sizes.end()) sizes.push_back(one.size);
   }
   for (const Id size : sizes)
-    svg.text({x(size), top + plot_height + 18}, std::to_string(size), {11, "middle", "#555555"});
-  svg.text({left + plot_width / 2, height - 14}, "K", {13, "middle", "#222222", true});
-  svg.line({left, y(floor)}, {left + plot_width, y(floor)}, "#555555", 1, "3 3");
+    svg.text({x(size), top + plot_height + 18}, std::to_string(size), {small_size, "middle", quiet_ink});
+  svg.text({left + plot_width / 2, height - 14}, "K", {head_size, "middle", ink, true});
+  svg.line({left, y(floor)}, {left + plot_width, y(floor)}, quiet_ink, 1, "3 3");
   std::vector<std::pair<double, std::size_t>> labels;  // height at the right end, curve
   for (std::size_t c = 0; c < curves.size(); ++c) {
     const std::string colour = series_colour(static_cast<int>(c));
@@ -105,9 +105,8 @@ Figure error_by_size(const Evaluation& evaluation) {
       if (i > 0)
         svg.line({x(curve.points[i - 1]->size), height_of(curve.points[i - 1])}, at, colour, 2.2, dashes_of(c));
       svg.line({at.x, y(std::max(0.0, error.mean - error.spread))}, {at.x, y(error.mean + error.spread)}, colour, 1.2);
-      svg.raw(concat("<circle cx=\"", fixed(at.x, 1), "\" cy=\"", fixed(at.y, 1), "\" r=\"3.5\" fill=\"", colour,
-                     "\"><title>", escaped(one->model), ", K = ", one->size, ": ", fixed(error.mean, 4), " +- ",
-                     fixed(error.spread, 4), "</title></circle>\n"));
+      svg.circle(at, 3.5, colour,
+                 concat(one->model, ", K = ", one->size, ": ", fixed(error.mean, 4), " +- ", fixed(error.spread, 4)));
     }
     labels.emplace_back(height_of(curve.points.back()), c);
   }
@@ -117,9 +116,9 @@ Figure error_by_size(const Evaluation& evaluation) {
     lowest = std::max(at + 4, lowest + 16);
     svg.line({left + plot_width + 10, lowest - 4}, {left + plot_width + 34, lowest - 4},
              series_colour(static_cast<int>(c)), 2.2, dashes_of(c));
-    svg.text({left + plot_width + 40, lowest}, curves[c].model, {12, "start", "#222222"});
+    svg.text({left + plot_width + 40, lowest}, curves[c].model, {text_size, "start", ink});
   }
-  svg.text({left + plot_width + 10, lowest + 22}, "dotted: training students", {11, "start", "#555555"});
+  svg.text({left + plot_width + 10, lowest + 22}, "dotted: training students", {small_size, "start", quiet_ink});
   return {"error_by_k", title, finding, basis_of(evaluation), svg.finish(), evaluation.table()};
 }
 
@@ -127,14 +126,14 @@ Figure best_of_models(const Evaluation& evaluation) {
   const Table best = evaluation.best_table();
   const std::string title = "Each model where it is best";
   const std::string finding = "Smaller errors and larger accuracies are better; K is the size that reached each.";
-  const double width = 760, row_height = 28, top = 34;
+  const double width = figure_width, row_height = 28, top = 34;
   const double height = top + row_height * static_cast<double>(best.row_count() + 1) + 16;
   Svg svg(width, height, title, finding);
   const std::vector<std::pair<std::string, double>> heads = {
       {"model", 20}, {"sample error", 260}, {"K", 330}, {"inference accuracy", 510}, {"K", 580}, {"held-out", 700}};
   for (std::size_t i = 0; i < heads.size(); ++i)
-    svg.text({heads[i].second, top}, heads[i].first, {13, i == 0 ? "start" : "end", "#222222", true});
-  svg.line({16, top + 8}, {width - 16, top + 8}, "#555555");
+    svg.text({heads[i].second, top}, heads[i].first, {head_size, i == 0 ? "start" : "end", ink, true});
+  svg.line({16, top + 8}, {width - 16, top + 8}, quiet_ink);
   for (std::size_t r = 0; r < best.row_count(); ++r) {
     const double at = top + row_height * static_cast<double>(r + 1);
     const std::vector<Cell>& row = best.rows()[r];
@@ -143,7 +142,7 @@ Figure best_of_models(const Evaluation& evaluation) {
       // A bound says "at least".
       const bool bound = i == 5 && std::get<std::string>(row.back()) == name_of(LikelihoodKind::lower_bound);
       svg.text({heads[i].second, at}, (bound ? "\u2265 " : "") + cell_text(row[i], decimals),
-               {13, i == 0 ? "start" : "end"});
+               {head_size, i == 0 ? "start" : "end"});
     }
   }
   return {"table_1", title, finding, basis_of(evaluation), svg.finish(), best};

@@ -12,7 +12,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
 
-extern "C" gvplugin_library_t gvplugin_dot_layout_LTX_library;
+extern "C" gvplugin_library_t gvplugin_dot_layout_LTX_library;  // NOLINT(readability-identifier-naming): its name
 
 namespace desirepath::inline reports {
 

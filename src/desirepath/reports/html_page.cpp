@@ -41,14 +41,28 @@ std::string scrolling(std::string_view style, const std::string& label, const st
                 inside, "</div>\n");
 }
 
-std::string render_rows(const Table& table, const std::vector<bool>& numeric) {
+/// How the cells of a column are set: numbers to the right, long texts with room.
+std::vector<std::string_view> column_styles(const Table& table) {
+  constexpr std::size_t long_text = 30;
+  std::vector<std::string_view> styles(table.columns().size(), "");
+  for (const auto& row : table.rows()) {
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const auto* text = std::get_if<std::string>(&row[c]);
+      if (row[c].index() >= 2) styles[c] = " class=\"n\"";
+      if (text != nullptr && styles[c].empty() && display_width(*text) > long_text) styles[c] = " class=\"w\"";
+    }
+  }
+  return styles;
+}
+
+std::string render_rows(const Table& table, const std::vector<std::string_view>& styles) {
   std::string html = "<tbody>\n";
   for (const auto& row : table.rows()) {
     html += "<tr>";
     for (std::size_t c = 0; c < row.size(); ++c) {
-      html += concat(c == 0 ? "<th scope=\"row\"" : "<td", numeric[c] ? " class=\"n\"" : " dir=\"auto\"",
-                     numeric[c] ? sort_key(row[c]) : "", ">", cell_text(row[c], table.columns()[c].decimals),
-                     c == 0 ? "</th>" : "</td>");
+      const bool is_text = row[c].index() < 2;
+      html += concat(c == 0 ? "<th scope=\"row\"" : "<td", styles[c], is_text ? " dir=\"auto\"" : sort_key(row[c]), ">",
+                     cell_text(row[c], table.columns()[c].decimals), c == 0 ? "</th>" : "</td>");
     }
     html += "</tr>\n";
   }
@@ -56,18 +70,12 @@ std::string render_rows(const Table& table, const std::vector<bool>& numeric) {
 }
 
 std::string render_table(const Table& table, const std::string& caption, const std::string& attributes) {
-  std::vector<bool> numeric(table.columns().size(), false);
-  for (const auto& row : table.rows()) {
-    for (std::size_t c = 0; c < row.size(); ++c)
-      numeric[c] = numeric[c] || row[c].index() >= 2;
-  }
+  const std::vector<std::string_view> styles = column_styles(table);
   std::string html = concat("<table", table.row_count() > 2 ? " class=\"sorts\"" : "", attributes,
                             "><caption dir=\"auto\">", escaped(caption), "</caption><thead><tr>");
-  for (std::size_t c = 0; c < numeric.size(); ++c) {
-    html +=
-        concat("<th scope=\"col\"", numeric[c] ? " class=\"n\"" : "", ">", escaped(table.columns()[c].name), "</th>");
-  }
-  return scrolling("", caption, html + "</tr></thead>\n" + render_rows(table, numeric) + "</table>");
+  for (std::size_t c = 0; c < styles.size(); ++c)
+    html += concat("<th scope=\"col\"", styles[c], ">", escaped(table.columns()[c].name), "</th>");
+  return scrolling("", caption, html + "</tr></thead>\n" + render_rows(table, styles) + "</table>");
 }
 
 std::string folded(std::string_view what, const std::string& inside) {

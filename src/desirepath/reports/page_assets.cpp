@@ -56,8 +56,8 @@ summary { cursor: pointer; color: var(--accent); width: fit-content; padding: .1
 table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; margin-top: .5rem; }
 caption { text-align: left; font-weight: 600; padding-bottom: .4rem; }
 th, td { padding: .32rem 1rem .32rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
-th { vertical-align: bottom; font-weight: 600; } tbody th { vertical-align: top; font-weight: 400; min-width: 11rem; max-width: 26rem; overflow-wrap: anywhere; }
-td { overflow-wrap: anywhere; min-width: 5.5rem; max-width: 26rem; }
+th { vertical-align: bottom; font-weight: 600; } tbody th { vertical-align: top; font-weight: 400; }
+td, tbody th { min-width: 4rem; max-width: 30rem; overflow-wrap: break-word; } td.w, tbody th.w { min-width: 15rem; overflow-wrap: anywhere; }
 .n { text-align: right; min-width: 0; white-space: nowrap; }
 tbody tr:hover { background: var(--faint); }
 th button { font: inherit; font-weight: 600; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; text-align: inherit; }
@@ -105,7 +105,7 @@ svg.following .ribbon:not(.followed), svg.following .node:not(.followed) { opaci
   .skip, .chooser, .paths { display: none; } .card { border: 0; padding: 0; }
   .scroll { overflow: visible; } .picture svg { min-width: 0; max-height: 215mm; } .picture, .finding, h2, h3 { break-inside: avoid; }
   h2, h3, .finding, caption { break-after: avoid; } tr { break-inside: avoid; } table { font-size: 8.5pt; }
-  td { min-width: 0; } th button::after { content: ""; }
+  td.w, tbody th.w, td, tbody th { min-width: 0; overflow-wrap: anywhere; } th button::after { content: ""; }
 }
 )css";
 }

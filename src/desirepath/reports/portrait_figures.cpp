@@ -90,6 +90,18 @@ void draw_pie(Svg& svg, Point center, double radius, const std::vector<Slice>& s
   }
 }
 
+/// Filled for the typical, an outline for the others.
+void draw_bar(Svg& svg, const Frame& frame, double top, const Slice& slice, Amount amount) {
+  const bool is_typical = amount == &Slice::typical;
+  const double width = std::max(0.5, frame.x(slice.*amount) - frame.left);
+  svg.box(
+      frame.left, top, width, 12,
+      concat("fill=\"", is_typical ? slice.colour : "#FFFFFF", "\" stroke=\"", slice.colour, "\" stroke-width=\"2\""),
+      concat(slice.subject, is_typical ? ", most typical: " : ", least typical: ", fixed(slice.*amount, 2),
+             " courses a student"));
+  svg.text({frame.left + width + 6, top + 10}, fixed(slice.*amount, 1), {small_size, "start", quiet_ink});
+}
+
 }  // namespace
 
 Figure coursework_pies(const GroupPortrait& typical, const GroupPortrait& untypical) {
@@ -136,18 +148,8 @@ Figure coursework_pies(const GroupPortrait& typical, const GroupPortrait& untypi
     svg.rectangle(12, y + 6, 18, 16, slice.colour);
     svg.text({21, y + 18}, std::to_string(i + 1), {small_size, "middle", text_colour_on(slice.colour), true});
     svg.label({38, y + 18}, slice.subject, frame.left - 38 - 12, {text_size});
-    const auto bar = [&](double top, double value, bool is_outline) {
-      const double width = std::max(0.5, frame.x(value) - frame.left);
-      svg.path(concat("M", coordinate(frame.left), " ", coordinate(top), "h", coordinate(width), "v12h-",
-                      coordinate(width), "z"),
-               concat("fill=\"", is_outline ? "#FFFFFF" : slice.colour, "\" stroke=\"", slice.colour,
-                      "\" stroke-width=\"2\""),
-               concat(slice.subject, is_outline ? ", least typical: " : ", most typical: ", fixed(value, 2),
-                      " courses a student"));
-      svg.text({frame.left + width + 6, top + 10}, fixed(value, 1), {small_size, "start", quiet_ink});
-    };
-    bar(y, slice.typical, false);
-    bar(y + 15, slice.untypical, true);
+    draw_bar(svg, frame, y, slice, &Slice::typical);
+    draw_bar(svg, frame, y + 15, slice, &Slice::untypical);
     table.add_row({slice.subject, slice.typical, slice.untypical});
   }
   table.add_row({std::string("all courses"), typical.courses, untypical.courses});

@@ -65,11 +65,10 @@ GraphLayout lay_out_in(double width, const std::vector<BoxSize>& boxes, const Ne
 
 std::string curve_text(const std::vector<Point>& curve, Point shift) {
   std::string text;
-  for (std::size_t i = 0; i < curve.size(); ++i)
-    text += concat(i == 0   ? "M"
-                   : i == 1 ? "C"
-                            : " ",
-                   coordinate(curve[i].x + shift.x), " ", coordinate(curve[i].y + shift.y));
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    const char* command = i == 0 ? "M" : i == 1 ? "C" : " ";
+    text += concat(command, coordinate(curve[i].x + shift.x), " ", coordinate(curve[i].y + shift.y));
+  }
   return text;
 }
 
@@ -81,6 +80,34 @@ std::string arrow_head(Point base, Point tip, double half_width) {
   const auto at = [](double px, double py) { return concat(coordinate(px), " ", coordinate(py)); };
   return concat("M", at(back.x + across.x, back.y + across.y), "L", at(tip.x, tip.y), "L",
                 at(back.x - across.x, back.y - across.y), "Z");
+}
+
+/// `strength`: 0 .. 1.
+void draw_link(Svg& svg, const PrerequisiteLink& link, const GraphArrow& arrow, Point shift, double strength,
+               const Schema& schema) {
+  if (arrow.curve.size() < 4) return;
+  const LinkStyle style = style_of(link.kind);
+  const std::string colour = series_colour(style.colour);
+  const double breadth = 1.2 + 3 * std::max(0.0, strength);
+  const Point base{arrow.curve.back().x + shift.x, arrow.curve.back().y + shift.y};
+  svg.open_group(concat("class=\"link\" data-from=\"", link.prerequisite, "\" data-to=\"", link.course, "\""));
+  svg.path(curve_text(arrow.curve, shift),
+           concat("fill=\"none\" stroke=\"", colour, "\" stroke-width=\"", coordinate(breadth), "\"",
+                  *style.dashes == 0 ? "" : concat(" stroke-dasharray=\"", style.dashes, "\"")),
+           concat(full_name(schema.course(link.prerequisite)), " → ", full_name(schema.course(link.course)), ": ",
+                  style.said, ", score ", fixed(link.score, 2)));
+  svg.path(arrow_head(base, {arrow.tip.x + shift.x, arrow.tip.y + shift.y}, 3.4 + breadth / 2),
+           concat("fill=\"", colour, "\""));
+  svg.close_group();
+}
+
+void draw_course(Svg& svg, Id number, const BoxSize& size, Point center, const Schema& schema) {
+  const Course& course = schema.course(number);
+  svg.open_group(concat("class=\"course\" data-course=\"", number, "\""), full_name(course));
+  svg.box(center.x - size.width / 2, center.y - size.height / 2, size.width, size.height,
+          concat("rx=\"5\" fill=\"#F4F6F8\" stroke=\"", quiet_ink, "\""));
+  svg.text({center.x, center.y + 4}, fitted(course.name, size.width - 12, text_size), {text_size, "middle"});
+  svg.close_group();
 }
 
 void draw_legend(Svg& svg) {
@@ -117,9 +144,8 @@ Figure prerequisite_graph(std::vector<PrerequisiteLink> links, const Schema& sch
   std::ranges::stable_sort(links, std::ranges::greater(), &PrerequisiteLink::score);
   const std::string title = "What students really need before a course";
   const std::string finding = finding_of(links, schema);
-  const std::vector<PrerequisiteLink> shown(
-      links.begin(), links.begin() + std::ssize(links) -
-                         std::max<std::ptrdiff_t>(0, std::ssize(links) - static_cast<std::ptrdiff_t>(most)));
+  std::vector<PrerequisiteLink> shown = links;
+  shown.resize(std::min(most, links.size()));
   const Network network = network_of(shown);
   std::vector<BoxSize> boxes;
   for (const Id course : network.courses)
@@ -129,38 +155,12 @@ Figure prerequisite_graph(std::vector<PrerequisiteLink> links, const Schema& sch
   Svg svg(width, legend_height + layout.height + 2 * margin, title, finding);
   draw_legend(svg);
   const Point shift{(width - layout.width) / 2, legend_height + margin};
-  double strongest = 1e-12;
-  for (const PrerequisiteLink& link : shown)
-    strongest = std::max(strongest, link.score);
-  for (std::size_t e = shown.size(); e-- > 0;) {  // the best on top
-    const PrerequisiteLink& link = shown[e];
-    const GraphArrow& arrow = layout.arrows[e];
-    if (arrow.curve.size() < 4) continue;
-    const LinkStyle style = style_of(link.kind);
-    const std::string colour = series_colour(style.colour);
-    const double breadth = 1.2 + 3 * std::max(0.0, link.score) / strongest;
-    const Point base{arrow.curve.back().x + shift.x, arrow.curve.back().y + shift.y};
-    svg.open_group(concat("class=\"link\" data-from=\"", link.prerequisite, "\" data-to=\"", link.course, "\""));
-    svg.path(curve_text(arrow.curve, shift),
-             concat("fill=\"none\" stroke=\"", colour, "\" stroke-width=\"", coordinate(breadth), "\"",
-                    *style.dashes == 0 ? "" : concat(" stroke-dasharray=\"", style.dashes, "\"")),
-             concat(full_name(schema.course(link.prerequisite)), " → ", full_name(schema.course(link.course)), ": ",
-                    style.said, ", score ", fixed(link.score, 2)));
-    svg.path(arrow_head(base, {arrow.tip.x + shift.x, arrow.tip.y + shift.y}, 3.4 + breadth / 2),
-             concat("fill=\"", colour, "\""));
-    svg.close_group();
-  }
-  for (std::size_t n = 0; n < boxes.size(); ++n) {
-    const Course& course = schema.course(network.courses[n]);
-    const Point center{layout.centers[n].x + shift.x, layout.centers[n].y + shift.y};
-    svg.open_group(concat("class=\"course\" data-course=\"", network.courses[n], "\""));
-    svg.raw(concat("<title>", escaped(full_name(course)), "</title><rect x=\"",
-                   coordinate(center.x - boxes[n].width / 2), "\" y=\"", coordinate(center.y - box_height / 2),
-                   "\" width=\"", coordinate(boxes[n].width), "\" height=\"", coordinate(box_height),
-                   "\" rx=\"5\" fill=\"#F4F6F8\" stroke=\"", quiet_ink, "\"/>\n"));
-    svg.text({center.x, center.y + 4}, fitted(course.name, boxes[n].width - 12, text_size), {text_size, "middle"});
-    svg.close_group();
-  }
+  const double strongest = shown.empty() ? 0 : shown.front().score;
+  for (std::size_t e = shown.size(); e-- > 0;)  // the best on top
+    draw_link(svg, shown[e], layout.arrows[e], shift, strongest > 0 ? shown[e].score / strongest : 0, schema);
+  for (std::size_t n = 0; n < boxes.size(); ++n)
+    draw_course(svg, network.courses[n], boxes[n], {layout.centers[n].x + shift.x, layout.centers[n].y + shift.y},
+                schema);
   Table table({{"before"}, {"course"}, {"score", 3}, {"kind"}});
   for (const PrerequisiteLink& link : links)
     table.add_row({full_name(schema.course(link.prerequisite)), full_name(schema.course(link.course)), link.score,

@@ -2,6 +2,7 @@
 // file. {0}, {1} ... stand for what is filled in.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -290,7 +291,7 @@ inline constexpr Text card_option = "setting: {0}";
 inline constexpr Text card_warning = "warning";
 inline constexpr Text card_students =
     "n = {0} students of the cohort, seed {1}; nothing rests on fewer than {2} students.";
-inline constexpr Text limits[] = {
+inline constexpr std::array<Text, 5> limits = {
     "Association, not cause: a course that goes along with success need not bring it about.",
     "The models know what was taken and when. They know nothing of grades, teachers, rooms, money or wishes.",
     "Kinds of students are a way to look at them, not something they are: another seed or number of kinds gives "

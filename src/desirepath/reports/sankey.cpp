@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "desirepath/core/text.h"
 #include "desirepath/reports/axes.h"
@@ -146,9 +147,8 @@ constexpr double stub_length = 6;
 /// Students who come from or go to where it cannot be told: a strip beside the node, in the neutral colour.
 void draw_stub(Svg& svg, Point at, double breadth) {
   if (breadth < 0.5) return;
-  svg.path(concat("M", coordinate(at.x), " ", coordinate(at.y), "h", coordinate(stub_length), "v", coordinate(breadth),
-                  "h-", coordinate(stub_length), "z"),
-           concat("class=\"withheld\" fill=\"", neutral_colour(), "\" fill-opacity=\"0.55\""));
+  svg.box(at.x, at.y, stub_length, breadth,
+          concat("class=\"withheld\" fill=\"", neutral_colour(), "\" fill-opacity=\"0.55\""));
 }
 
 void draw_ribbons(Svg& svg, const StateFlows& flows, const SankeyLayout& layout, const Strength& strength,
@@ -156,8 +156,7 @@ void draw_ribbons(Svg& svg, const StateFlows& flows, const SankeyLayout& layout,
   const std::size_t columns = step_count(flows);
   std::vector<double> in(flows.nodes.size(), 0), out(flows.nodes.size(), 0);
   std::vector<std::size_t> order(flows.flows.size());
-  for (std::size_t f = 0; f < order.size(); ++f)
-    order[f] = f;
+  std::iota(order.begin(), order.end(), 0);
   // The pale below the strong, the wide below the narrow.
   std::ranges::stable_sort(order, {}, [&](std::size_t f) { return strength.flow[f]; });
   for (const std::size_t f : order) {
@@ -270,6 +269,56 @@ std::string finding_of(const StateFlows& flows, const std::vector<std::size_t>& 
                 with_separators(rounded(largest.students)), " students.");
 }
 
+constexpr double line_height = 14;
+
+struct NameLines {
+  std::size_t of_name;
+  bool has_count;  // and one with how many students are in it
+};
+
+/// Beside a node, about its middle.
+void draw_name(Svg& svg, const StateFlows& flows, const PathNode& node, Point middle, double room,
+               const NameLines& lines, const TextStyle& style) {
+  const double all = std::max(student_count(flows), 1e-12);
+  const std::string name = lines.has_count ? node.name : concat(mark_of(node), "  ", node.name);
+  const std::size_t used = wrapped(name, style.bold ? room / 1.1 : room, style.size, lines.of_name).size();
+  const double height = line_height * static_cast<double>(used + (lines.has_count ? 1 : 0));
+  const double first = middle.y - height / 2 + 11;
+  svg.open_group(rim);
+  svg.wrapped_label({middle.x, first}, name, room, lines.of_name, line_height, style);
+  if (lines.has_count) {
+    svg.text({middle.x, first + line_height * static_cast<double>(used)},
+             concat(number_words(node), size_words(flows, node), " (", percent(node.students / all),
+                    flows.exact_sizes ? ")" : "+)"),
+             {small_size, "start", quiet_ink});
+  }
+  svg.close_group();
+}
+
+/// The states of each period, from the top as they stand in the diagram: mark, name, students.
+void draw_key(Svg& svg, const StateFlows& flows, const SankeyLayout& layout, double left, double top,
+              double column_width, double row_height) {
+  std::vector<std::size_t> order(flows.nodes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {},
+                           [&](std::size_t n) { return std::pair(flows.nodes[n].step, layout.node_top[n]); });
+  std::map<Id, double> next;
+  for (const std::size_t n : order) {
+    const PathNode& node = flows.nodes[n];
+    const double x = left + column_width * static_cast<double>(node.step), y = top + next[node.step];
+    const std::string colour = colour_of(node);
+    svg.open_group(concat("class=\"node\" data-node=\"", n, "\""));
+    svg.rectangle(x, y, 20, 16, colour);
+    svg.text({x + 10, y + 12}, mark_of(node), {small_size, "middle", text_colour_on(colour), true});
+    const std::size_t lines =
+        svg.wrapped_label({x + 26, y + 12}, node.name, column_width - 38, 3, line_height, {small_size});
+    svg.text({x + 26, y + 12 + line_height * static_cast<double>(lines)}, concat(size_words(flows, node), " students"),
+             {small_size, "start", quiet_ink});
+    svg.close_group();
+    next[node.step] += row_height;
+  }
+}
+
 /// Whether all its flows can be told.
 bool is_drawn(const StateFlows& flows, const StatePath& path) {
   for (std::size_t i = 1; i < path.nodes.size(); ++i) {
@@ -295,8 +344,8 @@ Figure state_sankey(const StateFlows& flows, const Schema& schema, const SankeyO
   const std::string finding = finding_of(flows, options.highlight);
   const std::size_t columns = std::max<std::size_t>(1, step_count(flows)), rows = most_nodes(flows);
   // Lines of a name, and one of numbers, while there is room.
-  const std::size_t name_lines = rows <= 6 ? 3 : rows <= 9 ? 2 : 1;
-  const double line = 14, pitch = rows <= 14 ? line * static_cast<double>(name_lines + 1) + 4 : line + 2;
+  const NameLines lines{rows <= 6 ? 3U : rows <= 9 ? 2U : 1U, rows <= 14};
+  const double pitch = lines.has_count ? line_height * static_cast<double>(lines.of_name + 1) + 4 : line_height + 2;
   const double height = std::max(340.0, pitch * static_cast<double>(rows) + 120);
   const Panel panel{14, 34, figure_width - 14 - 166, height, 14};
   const double room =
@@ -307,29 +356,13 @@ Figure state_sankey(const StateFlows& flows, const Schema& schema, const SankeyO
   draw_periods(svg, flows, schema, panel, false);
   draw_ribbons(svg, flows, layout, strength, panel, !options.highlight.empty());
   draw_nodes(svg, flows, layout, strength, panel);
-  const double all = std::max(student_count(flows), 1e-12);
   for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
-    const PathNode& node = flows.nodes[n];
-    const auto column = static_cast<std::size_t>(node.step);
+    const auto column = static_cast<std::size_t>(flows.nodes[n].step);
     const double x = panel.x(column, columns) + panel.node_width + 10;
-    const double here = column + 1 == columns ? figure_width - x - 6 : room;
+    const double middle = panel.top + layout.node_top[n] + layout.node_height[n] / 2;
     const bool is_on = strength.node[n] >= 0.5;
-    const TextStyle style{text_size, "start", is_on ? ink : quiet_ink, is_on && !options.highlight.empty()};
-    const bool has_count = pitch > line * 2;
-    const std::string name = has_count ? node.name : concat(mark_of(node), "  ", node.name);
-    const std::size_t lines =
-        wrapped(name, style.bold ? here / 1.1 : here, text_size, name_lines).size() + (has_count ? 1 : 0);
-    const double y =
-        panel.top + layout.node_top[n] + layout.node_height[n] / 2 - line * static_cast<double>(lines) / 2 + 11;
-    svg.open_group(rim);
-    svg.wrapped_label({x, y}, name, here, name_lines, line, style);
-    if (has_count) {
-      svg.text({x, y + line * static_cast<double>(lines - 1)},
-               concat(number_words(node), size_words(flows, node), " (", percent(node.students / all),
-                      flows.exact_sizes ? ")" : "+)"),
-               {small_size, "start", quiet_ink});
-    }
-    svg.close_group();
+    draw_name(svg, flows, flows.nodes[n], {x, middle}, column + 1 == columns ? figure_width - x - 6 : room, lines,
+              {text_size, "start", is_on ? ink : quiet_ink, is_on && !options.highlight.empty()});
   }
   return {"sankey", title, finding, basis_of(flows, options.width), svg.finish(), table_of(flows, schema)};
 }
@@ -357,7 +390,7 @@ Figure sankey_contrast(const StateFlows& flows, const Schema& schema, RibbonWidt
   const std::string finding = concat("The most frequent path is ", told(paths[0]),
                                      "; the most frequent one that ends elsewhere is ", told(paths[1]), ".");
   const std::size_t columns = std::max<std::size_t>(1, step_count(flows)), rows = most_nodes(flows);
-  constexpr double gap = 40, height = 260, margin = 14, line = 14, row_height = 64;
+  constexpr double gap = 40, height = 260, margin = 14, row_height = 64;
   const double panel_width = (figure_width - 2 * margin - gap) / 2, top = 78;
   const double key_top = top + height + 44, key_width = (figure_width - 2 * margin) / static_cast<double>(columns);
   Svg svg(figure_width, key_top + row_height * static_cast<double>(rows) + 4, title, finding);
@@ -382,27 +415,7 @@ Figure sankey_contrast(const StateFlows& flows, const Schema& schema, RibbonWidt
       svg.close_group();
     }
   }
-  // One key for both: of each period its states, from the top as they stand above.
-  std::vector<std::size_t> order(flows.nodes.size());
-  for (std::size_t n = 0; n < order.size(); ++n)
-    order[n] = n;
-  std::ranges::stable_sort(order, {},
-                           [&](std::size_t n) { return std::pair(flows.nodes[n].step, layout.node_top[n]); });
-  std::vector<double> next(columns, key_top);
-  for (const std::size_t n : order) {
-    const PathNode& node = flows.nodes[n];
-    const auto column = static_cast<std::size_t>(node.step);
-    const double x = margin + key_width * static_cast<double>(column), y = next[column];
-    const std::string colour = colour_of(node);
-    svg.open_group(concat("class=\"node\" data-node=\"", n, "\""));
-    svg.rectangle(x, y, 20, 16, colour);
-    svg.text({x + 10, y + 12}, mark_of(node), {small_size, "middle", text_colour_on(colour), true});
-    const std::size_t lines = svg.wrapped_label({x + 26, y + 12}, node.name, key_width - 38, 3, line, {small_size});
-    svg.text({x + 26, y + 12 + line * static_cast<double>(lines)}, concat(size_words(flows, node), " students"),
-             {small_size, "start", quiet_ink});
-    svg.close_group();
-    next[column] += row_height;
-  }
+  draw_key(svg, flows, layout, margin, key_top, key_width, row_height);
   return {"sankey-paths", title, finding, basis_of(flows, width), svg.finish(), table_of(flows, schema)};
 }
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "desirepath/core/text.h"
+#include "desirepath/reports/axes.h"
 #include "desirepath/reports/palette.h"
-#include "desirepath/reports/svg.h"
 
 namespace desirepath::inline reports {
 
@@ -40,15 +40,15 @@ Figure selection_figure(const Selection& selection) {
   }
   const std::string finding = selection.finding();
   const std::string title = concat("How many states: ", selection.model);
-  constexpr double width = 760, height = 440, left = 70, panel_width = 300, panel_height = 150, gap_x = 70, gap_y = 60,
-                   top = 28;
+  constexpr double width = figure_width, height = 440, left = 70, panel_width = 300, panel_height = 150, gap_x = 70,
+                   gap_y = 60, top = 28;
   Svg svg(width, height, title, finding);
   for (std::size_t p = 0; p < panels.size(); ++p) {
     const Panel& panel = panels[p];
     const std::size_t column = p % 2, line = p / 2;
     const double x0 = left + static_cast<double>(column) * (panel_width + gap_x),
                  y0 = top + static_cast<double>(line) * (panel_height + gap_y);
-    svg.text({x0, y0 - 10}, panel.title, {13, "start", "#222222", true});
+    svg.text({x0, y0 - 10}, panel.title, {head_size, "start", ink, true});
     if (panel.values.empty()) continue;
     double low = std::ranges::min(panel.values), high = std::ranges::max(panel.values);
     for (std::size_t i = 0; i < panel.errors.size(); ++i) {
@@ -60,12 +60,12 @@ Figure selection_figure(const Selection& selection) {
                  last = std::max<double>(first + 1, selection.rows.back().states);
     const auto x = [&](double k) { return x0 + panel_width * (k - first) / (last - first); };
     const auto y = [&](double v) { return y0 + panel_height * (high - v) / (high - low); };
-    svg.line({x0, y0 + panel_height}, {x0 + panel_width, y0 + panel_height}, "#555555");
+    svg.line({x0, y0 + panel_height}, {x0 + panel_width, y0 + panel_height}, quiet_ink);
     for (const double value : {low, (low + high) / 2, high}) {
-      svg.line({x0, y(value)}, {x0 + panel_width, y(value)}, "#E3E3E3");
+      svg.line({x0, y(value)}, {x0 + panel_width, y(value)}, grid_ink);
       const bool large = std::max(std::abs(low), std::abs(high)) >= 10'000;
       svg.text({x0 - 6, y(value) + 4}, large ? short_number(std::round(value)) : fixed(value, high - low < 1 ? 3 : 1),
-               {11, "end", "#555555"});
+               {small_size, "end", quiet_ink});
     }
     std::vector<Point> curve;
     for (std::size_t i = 0; i < panel.values.size(); ++i) {
@@ -88,13 +88,13 @@ Figure selection_figure(const Selection& selection) {
         const std::string anchor = curve[i].x < x0 + 20                 ? "start"
                                    : curve[i].x > x0 + panel_width - 20 ? "end"
                                                                         : "middle";
-        svg.text({curve[i].x, curve[i].y + (above ? -10 : 18)}, concat("K = ", panel.best), {11, anchor, "#222222"});
+        svg.text({curve[i].x, curve[i].y + (above ? -10 : 18)}, concat("K = ", panel.best), {small_size, anchor, ink});
       }
     }
     const std::size_t every = std::max<std::size_t>(1, (selection.rows.size() + 7) / 8);
     for (std::size_t i = 0; i < selection.rows.size(); i += every) {
       svg.text({x(selection.rows[i].states), y0 + panel_height + 16}, std::to_string(selection.rows[i].states),
-               {11, "middle", "#555555"});
+               {small_size, "middle", quiet_ink});
     }
   }
   const std::string basis =

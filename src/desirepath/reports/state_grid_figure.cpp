@@ -88,8 +88,8 @@ double block_width(const Cells& cells) {
   return (figure_width - 2 * margin - between * (columns - 1)) / columns;
 }
 double block_height(const Cells& cells, const Group& group) {
-  const auto rows = static_cast<double>((group.courses.size() + cells.a_row - 1) / cells.a_row);
-  return head + rows * (cells.height + cells.gap) + below;
+  const std::size_t rows = (group.courses.size() + cells.a_row - 1) / cells.a_row;
+  return head + static_cast<double>(rows) * (cells.height + cells.gap) + below;
 }
 
 /// Where each group starts: in the column that is shortest so far.
@@ -137,15 +137,17 @@ double draw_legend(Svg& svg, const StateGrid& grid) {
   const double width = (figure_width - 2 * margin - between) / 2;
   std::size_t place = 0;
   for (const Id state : used) {
+    const std::size_t row = place / 2;
     const double x = margin + static_cast<double>(place % 2) * (width + between),
-                 y = 10 + 22 * static_cast<double>(place / 2);
+                 y = 10 + 22 * static_cast<double>(row);
     const std::string colour = series_colour(state);
     svg.rectangle(x, y, 24, 17, colour);
     svg.text({x + 12, y + 13}, std::to_string(state), {text_size, "middle", text_colour_on(colour), true});
     svg.label({x + 32, y + 13}, grid.states[static_cast<std::size_t>(state)], width - 32, {text_size});
     ++place;
   }
-  const double y = 10 + 22 * static_cast<double>((place + 1) / 2) + 8;
+  const std::size_t rows = (place + 1) / 2;
+  const double y = 10 + 22 * static_cast<double>(rows) + 8;
   double x = margin;
   svg.text({x, y + 13}, "how sure:", {text_size, "start", quiet_ink});
   x += 62;
@@ -158,6 +160,25 @@ double draw_legend(Svg& svg, const StateGrid& grid) {
     x += 48;
   }
   return y + 40;
+}
+
+void draw_cell(Svg& svg, const GridCourse& entry, const StateGrid& grid, const Schema& schema, const Cells& cells,
+               Point at) {
+  const Course& course = schema.course(entry.course);
+  const std::string colour = translucent(series_colour(entry.state), strength_of(entry.confidence, grid.states.size()));
+  const std::string number = std::to_string(entry.state), on = text_colour_on(colour);
+  svg.open_group(concat("class=\"course\" data-course=\"", entry.course, "\" data-state=\"", number, "\""),
+                 concat(full_name(course), ": state ", number, " (", grid.states[static_cast<std::size_t>(entry.state)],
+                        "), ", percent(entry.confidence), " sure"));
+  svg.box(at.x, at.y, cells.width, cells.height,
+          concat("fill=\"", colour, "\" stroke=\"", series_colour(entry.state), "\""));
+  if (cells.named) {
+    svg.text({at.x + 6, at.y + 19}, fitted(course.name, cells.width - 26, small_size), {small_size, "start", on});
+    svg.text({at.x + cells.width - 5, at.y + 19}, number, {small_size, "end", on, true});
+  } else {
+    svg.text({at.x + cells.width / 2, at.y + 15}, number, {small_size, "middle", on, true});
+  }
+  svg.close_group();
 }
 
 }  // namespace
@@ -176,31 +197,14 @@ Figure state_grid_figure(const StateGrid& grid, const Schema& schema) {
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const Group& group = groups[g];
     const Point at = places[g];
-    svg.label({at.x, at.y + 14}, group.name, block_width(cells), {head_size, "start", ink, true});
+    svg.label({at.x, at.y + 14}, group.name, block_width(cells),
+              {cells.named ? head_size : text_size, "start", ink, true});
     for (std::size_t i = 0; i < group.courses.size(); ++i) {
       const GridCourse& entry = *group.courses[i];
-      const Course& course = schema.course(entry.course);
-      const double x = at.x + static_cast<double>(i % cells.a_row) * (cells.width + cells.gap),
-                   y = at.y + head + static_cast<double>(i / cells.a_row) * (cells.height + cells.gap);
-      const std::string colour =
-          translucent(series_colour(entry.state), strength_of(entry.confidence, grid.states.size()));
-      const std::string number = std::to_string(entry.state), on = text_colour_on(colour);
-      svg.open_group(concat("class=\"course\" data-course=\"", entry.course, "\" data-state=\"", entry.state, "\""));
-      svg.raw(concat("<title>",
-                     escaped(concat(full_name(course), ": state ", number, " (",
-                                    grid.states[static_cast<std::size_t>(entry.state)], "), ",
-                                    percent(entry.confidence), " sure")),
-                     "</title>"));
-      svg.path(concat("M", coordinate(x), " ", coordinate(y), "h", coordinate(cells.width), "v",
-                      coordinate(cells.height), "h-", coordinate(cells.width), "z"),
-               concat("fill=\"", colour, "\" stroke=\"", series_colour(entry.state), "\""));
-      if (cells.named) {
-        svg.text({x + 6, y + 19}, fitted(course.name, cells.width - 26, small_size), {small_size, "start", on});
-        svg.text({x + cells.width - 5, y + 19}, number, {small_size, "end", on, true});
-      } else {
-        svg.text({x + cells.width / 2, y + 15}, number, {small_size, "middle", on, true});
-      }
-      svg.close_group();
+      const std::size_t column = i % cells.a_row, row = i / cells.a_row;
+      draw_cell(svg, entry, grid, schema, cells,
+                {at.x + static_cast<double>(column) * (cells.width + cells.gap),
+                 at.y + head + static_cast<double>(row) * (cells.height + cells.gap)});
     }
   }
   Table table({{"group"}, {"course"}, {"state"}, {"name"}, {"confidence", 2}, {"takers"}});

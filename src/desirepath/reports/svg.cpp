@@ -102,10 +102,14 @@ Svg::Svg(double width, double height, std::string_view title, std::string_view d
 }
 
 void Svg::rectangle(double x, double y, double width, double height, std::string_view fill, std::string_view tooltip) {
+  box(x, y, width, height, concat("fill=\"", fill, "\""), tooltip);
+}
+
+void Svg::box(double x, double y, double width, double height, std::string_view attributes, std::string_view tooltip) {
   body_ += with_tooltip(
       "rect",
       concat("x=\"", coordinate(x), "\" y=\"", coordinate(y), "\" width=\"", coordinate(std::max(0.0, width)),
-             "\" height=\"", coordinate(std::max(0.0, height)), "\" fill=\"", fill, "\""),
+             "\" height=\"", coordinate(std::max(0.0, height)), "\" ", attributes),
       tooltip);
 }
 
@@ -138,15 +142,15 @@ void Svg::path(std::string_view outline, std::string_view attributes, std::strin
   body_ += with_tooltip("path", concat("d=\"", outline, "\" ", attributes), tooltip);
 }
 
-void Svg::open_group(std::string_view attributes) {
+void Svg::open_group(std::string_view attributes, std::string_view tooltip) {
   body_ += concat("<g ", attributes, ">\n");
+  if (!tooltip.empty()) body_ += concat("<title>", escaped(tooltip), "</title>\n");
 }
 
 void Svg::label(Point at, std::string_view words, double room, const TextStyle& style) {
   const std::string shown = fitted(words, room / weight_of(style), style.size);
   if (shown == words) return text(at, words, style);
-  open_group("class=\"cut\"");
-  body_ += concat("<title>", escaped(words), "</title>");
+  open_group("class=\"cut\"", words);
   text(at, shown, style);
   close_group();
 }
@@ -155,10 +159,7 @@ std::size_t Svg::wrapped_label(Point at, std::string_view words, double room, st
                                const TextStyle& style) {
   const std::vector<std::string> shown = wrapped(words, room / weight_of(style), style.size, lines);
   const bool is_cut = !trimmed(words).ends_with(shown.back());
-  if (is_cut) {
-    open_group("class=\"cut\"");
-    body_ += concat("<title>", escaped(words), "</title>");
-  }
+  if (is_cut) open_group("class=\"cut\"", words);
   for (std::size_t i = 0; i < shown.size(); ++i)
     text({at.x, at.y + line_height * static_cast<double>(i)}, shown[i], style);
   if (is_cut) close_group();

@@ -31,6 +31,8 @@ class Svg {
   Svg(double width, double height, std::string_view title, std::string_view description);
 
   void rectangle(double x, double y, double width, double height, std::string_view fill, std::string_view tooltip = "");
+  /// With any attributes, as they are written.
+  void box(double x, double y, double width, double height, std::string_view attributes, std::string_view tooltip = "");
   void line(Point from, Point to, std::string_view colour, double width = 1, std::string_view dashes = "");
   void polygon(const std::vector<Point>& points, std::string_view fill, std::string_view tooltip = "");
   void polyline(const std::vector<Point>& points, std::string_view colour, double width);
@@ -43,7 +45,7 @@ class Svg {
   /// The same over several lines, from the first one's place down; returns how many.
   std::size_t wrapped_label(Point at, std::string_view words, double room, std::size_t lines, double line_height,
                             const TextStyle& style = {});
-  void open_group(std::string_view attributes);
+  void open_group(std::string_view attributes, std::string_view tooltip = "");
   void close_group() { body_ += "</g>\n"; }
   /// Any SVG element, already escaped.
   void raw(std::string_view element) { body_ += element; }
