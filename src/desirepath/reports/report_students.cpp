@@ -125,10 +125,11 @@ ReportPart typicality_part(const ReportContext& context) {
     section.figures.push_back({typicality_histogram(bins, merged), std::string(words::typicality_reading)});
   }
   section.notes = {filled(words::typicality_basis, {with_separators(students.student_count()), asked.model().name()})};
-  if (scores.impossible > 0)
+  if (scores.impossible > 0) {
     section.notes.push_back(scores.impossible >= context.min_cell
                                 ? filled(words::impossible, {with_separators(scores.impossible)})
                                 : std::string(words::impossible_few));
+  }
   std::string finding = section.finding;
   return {std::move(section), {has_subjects ? filled(words::typicality_point, numbers) : std::move(finding)}, {}};
 }
