@@ -76,7 +76,7 @@ class Tour {
     constexpr std::int64_t draws = 5000;
     EvaluationTask task = evaluation_task(models, sizes, {{"restarts", std::int64_t{1}}}, console_.seed, 1);
     task.draws = draws;
-    task.full_scored = 50;
+    task.full_scored = 25;
     Evaluation evaluation = evaluate_models(some_students(cohort, evaluation_students, stream("evaluation")), task,
                                             {compute_, console_.progress_sink()});
     console_.end_progress();
@@ -94,9 +94,9 @@ class Tour {
   Compute compute_;
 };
 
-/// Courses that one in 24 takes, and ten students at least.
+/// Courses that one in twelve takes, and ten students at least.
 std::int64_t least_takers(const Cohort& of_major) {
-  return std::max(static_cast<std::int64_t>(least_students), of_major.student_count() / 24);
+  return std::max(static_cast<std::int64_t>(least_students), of_major.student_count() / 12);
 }
 
 std::vector<std::string> remarks(const Cohort& of_major, std::int64_t students) {

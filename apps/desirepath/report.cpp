@@ -63,8 +63,8 @@ void add_report(Program& program) {
     const auto seen_by = [&](const Cohort& students, const StoredModel& model) {
       return align_cohort(students, model.model->schema(), unseen, "a model does not know", console);
     };
-    const Cohort states_students = seen_by(of_states, stored),
-                 answers_students = seen_by(cohort, answers ? *answers : stored);
+    const Cohort states_students = seen_by(of_states, stored);
+    const Cohort answers_students = answers ? seen_by(cohort, *answers) : states_students;
     const Compute compute = console.compute("report");
     const AskedModel asked{answers ? *answers : stored, answers_students};
     const Page page = make_report({cohort,

@@ -128,6 +128,7 @@ TEST(Report, OfTooFewStudentsIsRefused) {
 
 TEST(Report, WordsAreFilledIn) {
   EXPECT_EQ(filled("{1} of {0}, {0}", {"a", "b"}), "b of a, a");
+  EXPECT_EQ(filled("take {0} then", {"\u05D0 1"}), "take \u2068\u05D0 1\u2069 then");
   EXPECT_EQ(filled("{0} {x} {9} {", {"{1}", "b"}), "{1} {x}  {");
 }
 

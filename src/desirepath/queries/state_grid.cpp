@@ -110,8 +110,12 @@ ShownGrid shown_grid(const StoredModel& stored, const std::string& period, const
     }
   }
   shown.period = period_of(states, schema, step);
-  for (const StateProfile& profile : profile_states(model, 3)) {
-    if (profile.step == step) shown.names.push_back(name_of_state(profile, schema, names));
+  for (StateProfile& profile : profile_states(model, tried_for_a_name)) {
+    if (profile.step != step) continue;
+    const auto given = names.find({step, profile.state});
+    shown.names.push_back(given != names.end()
+                              ? given->second
+                              : state_name(std::move(profile), schema, students(step, profile.state), disclosure));
   }
   shown.students = students.row(step).sum();
   const auto all = shown.courses.size();

@@ -80,4 +80,10 @@ std::string state_name(const StateProfile& profile, const Schema& schema) {
   return words.empty() ? concat("state ", profile.state) : join(words, ", ");
 }
 
+std::string state_name(StateProfile profile, const Schema& schema, double students, const Disclosure& disclosure) {
+  std::erase_if(profile.marking,
+                [&](const StateCourse& entry) { return !disclosure.rests(entry.probability * students); });
+  return state_name(profile, schema);
+}
+
 }  // namespace desirepath::inline queries

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/query.h"
 
 namespace desirepath::inline queries {
@@ -34,6 +35,10 @@ bool is_present(const Cohort& cohort, std::int64_t student, const PeriodRange& p
 /// What pages call a state: the courses that mark it most ("Algebra I, Mechanics"), "left", or "state 3" where none
 /// does.
 std::string state_name(const StateProfile& profile, const Schema& schema);
+/// Courses that mark a state most, of which those that may be told make its name.
+inline constexpr std::size_t tried_for_a_name = 20;
+/// The same by courses that enough of so many students are expected to take.
+std::string state_name(StateProfile profile, const Schema& schema, double students, const Disclosure& disclosure);
 
 /// `count` courses of each list. Courses under `least_probability` mark nothing.
 std::vector<StateProfile> profile_states(const Model& model, std::size_t count, double least_probability = 0.05);

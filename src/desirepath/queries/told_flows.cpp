@@ -59,9 +59,10 @@ struct Nodes {
   std::vector<PathNode> nodes;
   std::vector<std::vector<std::size_t>> of_state;
 };
-Nodes nodes_of(const NodeChoice& choice, const Model& model, const std::map<std::pair<Id, Id>, std::string>& names) {
+Nodes nodes_of(const NodeChoice& choice, const Model& model, const Disclosure& disclosure,
+               const std::map<std::pair<Id, Id>, std::string>& names) {
   const HiddenStates& states = *model.hidden_states();
-  const std::vector<StateProfile> profiles = profile_states(model, 3);
+  const std::vector<StateProfile> profiles = profile_states(model, tried_for_a_name);
   Nodes result;
   for (Id step = 0; step < states.step_count(); ++step) {
     std::vector<std::size_t>& of_state = result.of_state.emplace_back();
@@ -77,7 +78,9 @@ Nodes nodes_of(const NodeChoice& choice, const Model& model, const std::map<std:
       const StateProfile& profile = profiles[static_cast<std::size_t>(step * states.state_count() + k)];
       result.nodes.push_back({step,
                               {k},
-                              given != names.end() ? given->second : state_name(profile, model.schema()),
+                              given != names.end()
+                                  ? given->second
+                                  : state_name(profile, model.schema(), choice.students(step, k), disclosure),
                               choice.students(step, k)});
     }
     for (const Id k : other.states)
@@ -162,8 +165,8 @@ struct CountedFlows {
   std::map<std::vector<std::size_t>, double> along;
 };
 CountedFlows count_flows(const PathCounts& counts, const NodeChoice& choice, const Model& model,
-                         const std::map<std::pair<Id, Id>, std::string>& names) {
-  Nodes nodes = nodes_of(choice, model, names);
+                         const Disclosure& disclosure, const std::map<std::pair<Id, Id>, std::string>& names) {
+  Nodes nodes = nodes_of(choice, model, disclosure, names);
   CountedFlows result{std::move(nodes.nodes), {}, {}};
   for (const auto& [path, count] : counts) {
     std::vector<std::size_t> through;
@@ -209,7 +212,7 @@ StateFlows told_flows(CountedFlows counted, const HiddenLinks& hidden, bool exac
 StateFlows flows_with_sizes(const PathCounts& counts, NodeChoice choice, const Model& model,
                             const Disclosure& disclosure, const std::map<std::pair<Id, Id>, std::string>& names) {
   for (;;) {
-    CountedFlows counted = count_flows(counts, choice, model, names);
+    CountedFlows counted = count_flows(counts, choice, model, disclosure, names);
     HiddenLinks hidden;
     bool again = false;
     for (Id step = 0; step + 1 < model.hidden_states()->step_count() && !again; ++step) {
@@ -228,7 +231,7 @@ StateFlows flows_with_sizes(const PathCounts& counts, NodeChoice choice, const M
 std::optional<StateFlows> flows_without_sizes(const PathCounts& counts, const NodeChoice& choice, const Model& model,
                                               const Disclosure& disclosure,
                                               const std::map<std::pair<Id, Id>, std::string>& names) {
-  CountedFlows counted = count_flows(counts, choice, model, names);
+  CountedFlows counted = count_flows(counts, choice, model, disclosure, names);
   const Id steps = model.hidden_states()->step_count();
   const std::size_t source = counted.nodes.size(), sink = source + 1;
   std::vector<StudentFlow> flows;

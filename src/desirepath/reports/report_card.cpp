@@ -36,10 +36,11 @@ Table model_table(const StoredModel& stored, const std::string& cohort_fingerpri
                                             : fixed(result[name].get<double>(), 1);
   };
   add(words::card_trained, number("students"));
-  if (fingerprint.is_string())
+  if (fingerprint.is_string()) {
     add(words::card_fingerprint, fingerprint == cohort_fingerprint
                                      ? concat(json_text(fingerprint), " (", words::card_same, ")")
                                      : json_text(fingerprint));
+  }
   add(words::card_likelihood, number("log_likelihood"));
   add(words::card_iterations, number("iterations"));
   if (result.is_object() && result.contains("converged") && result["converged"].is_boolean())

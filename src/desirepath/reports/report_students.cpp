@@ -119,7 +119,8 @@ ReportPart typicality_part(const ReportContext& context) {
   const std::vector<std::string> numbers = {fixed(unusual.courses, 1), fixed(unusual.subjects, 1),
                                             fixed(usual.courses, 1), fixed(usual.subjects, 1)};
   PageSection section{"typicality", std::string(words::typicality_title)};
-  section.finding = filled(words::typicality_finding, numbers);
+  const bool has_subjects = unusual.subjects > 1 || usual.subjects > 1;
+  section.finding = filled(has_subjects ? words::typicality_finding : words::typicality_finding_no_subjects, numbers);
   section.text = {std::string(words::typicality_text)};
   section.figures.push_back({coursework_pies(usual, unusual), std::string(words::pies_reading)});
   std::vector<double> possible = scores.log_likelihood;
@@ -130,11 +131,13 @@ ReportPart typicality_part(const ReportContext& context) {
     section.figures.push_back({typicality_histogram(bins, merged), std::string(words::typicality_reading)});
   }
   section.notes = {filled(words::typicality_basis, {with_separators(students.student_count()), asked.model().name()})};
-  if (scores.impossible > 0)
+  if (scores.impossible > 0) {
     section.notes.push_back(context.disclosure.rests(static_cast<double>(scores.impossible))
                                 ? filled(words::impossible, {with_separators(scores.impossible)})
                                 : std::string(words::impossible_few));
-  return {std::move(section), {filled(words::typicality_point, numbers)}, {}};
+  }
+  std::string finding = section.finding;
+  return {std::move(section), {has_subjects ? filled(words::typicality_point, numbers) : std::move(finding)}, {}};
 }
 
 ReportPart delays_part(const ReportContext& context) {

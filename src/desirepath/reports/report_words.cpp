@@ -2,7 +2,18 @@
 
 #include <cctype>
 
+#include "desirepath/core/text.h"
+
 namespace desirepath::inline reports {
+
+namespace {
+
+/// A name of another script keeps its own direction and leaves the sentence's alone (U+2068, U+2069).
+std::string isolated(const std::string& value) {
+  return is_ascii(value) ? value : concat("\u2068", value, "\u2069");
+}
+
+}  // namespace
 
 std::string filled(std::string_view text, const std::vector<std::string>& values) {
   std::string result;
@@ -14,7 +25,7 @@ std::string filled(std::string_view text, const std::vector<std::string>& values
       continue;
     }
     const auto number = static_cast<std::size_t>(text[i + 1] - '0');
-    if (number < values.size()) result += values[number];
+    if (number < values.size()) result += isolated(values[number]);
     i += 2;
   }
   return result;

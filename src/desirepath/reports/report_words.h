@@ -9,7 +9,7 @@
 
 namespace desirepath::inline reports {
 
-/// The text with its places filled in.
+/// The text with its places filled in; what is not ASCII stands apart in its own direction.
 std::string filled(std::string_view text, const std::vector<std::string>& values);
 
 namespace words {
@@ -123,6 +123,8 @@ inline constexpr Text no_flows =
 inline constexpr Text typicality_title = "Typical and unusual students";
 inline constexpr Text typicality_finding =
     "The least typical tenth takes {0} courses in {1} subjects, the most typical tenth {2} in {3}.";
+inline constexpr Text typicality_finding_no_subjects =
+    "The least typical tenth takes {0} courses, the most typical tenth {2}.";
 inline constexpr Text typicality_point =
     "Unusual students take {0} courses in {1} different subjects, typical ones {2} in {3}.";
 inline constexpr Text typicality_text =
