@@ -424,10 +424,11 @@ class ChainFit : public Training {
       restarts.erase(restarts.begin());
     }
     result.restarts = std::move(restarts);
-    for (const std::string& warning : best.warnings)
+    for (const std::string& warning : best.warnings) {
       result.warnings.push_back(result.restarts.size() > 1 ? concat("in restart ", best.result.number + 1, " of ",
                                                                     result.restarts.size(), ", the one kept: ", warning)
                                                            : warning);
+    }
     result.warnings.insert(result.warnings.end(), notes.begin(), notes.end());
     if (best.em.fell) {
       result.warnings.push_back(concat("training went past its best and back down, as ", setting_name("ridge"),
@@ -454,10 +455,11 @@ class ChainFit : public Training {
                    setting_name("restarts")));
       }
     }
-    if (!result.converged && settings_.em.tolerance > 0)
+    if (!result.converged && settings_.em.tolerance > 0) {
       result.warnings.push_back(concat("not converged after ", counted(result.iterations, "iteration", "iterations"),
                                        ": training was cut short and the states may still change; raise ",
                                        setting_name("iterations")));
+    }
     return result;
   }
 
