@@ -112,10 +112,10 @@ ShownGrid shown_grid(const StoredModel& stored, const std::string& period, const
   shown.period = period_of(states, schema, step);
   for (StateProfile& profile : profile_states(model, tried_for_a_name)) {
     if (profile.step != step) continue;
+    const double here = students(step, profile.state);
     const auto given = names.find({step, profile.state});
-    shown.names.push_back(given != names.end()
-                              ? given->second
-                              : state_name(std::move(profile), schema, students(step, profile.state), disclosure));
+    shown.names.push_back(given != names.end() ? given->second
+                                               : state_name(std::move(profile), schema, here, disclosure));
   }
   shown.students = students.row(step).sum();
   const auto all = shown.courses.size();
