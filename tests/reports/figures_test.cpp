@@ -226,6 +226,8 @@ TEST(SuppressionProperty, NoCellRestsOnFewStudentsAndTotalsStay) {
 TEST(Svg, EscapesAndScales) {
   EXPECT_EQ(escaped("<a&\"b'>"), "&lt;a&amp;&quot;b&#39;&gt;");
   EXPECT_EQ(axis_ticks(95, 5), (std::vector<double>{0, 20, 40, 60, 80, 100}));
+  EXPECT_EQ(axis_ticks(0.55, 6), (std::vector<double>{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6}));
+  EXPECT_EQ(axis_ticks(30000, 3), (std::vector<double>{0, 10000, 20000, 30000}));
   EXPECT_EQ(short_number(1500000), "1.5 M");
   EXPECT_EQ(short_number(20000), "20 k");
   EXPECT_EQ(text_colour_on("#F0E442"), "#000000");
