@@ -15,6 +15,7 @@
 #include "desirepath/emissions/gaussian.h"
 #include "desirepath/models/chain_candidates.h"
 #include "desirepath/models/chain_inputs.h"
+#include "desirepath/models/chain_notes.h"
 #include "desirepath/models/chain_settings.h"
 #include "desirepath/models/checkpoint.h"
 #include "desirepath/models/mass_law.h"
@@ -446,20 +447,8 @@ class ChainFit : public Training {
     if (std::string small = small_states_note(result.state_students, layout_, cohort_.schema()); !small.empty())
       result.warnings.push_back(std::move(small));
     result.warn_of_size(*train_);
-    if (candidates_->is_search()) {
-      result.starts_at_best = result.count_at_best();
-      if (result.starts_at_best == 1 && result.restarts.size() > 1) {
-        result.warnings.push_back(
-            concat("only one of ", result.restarts.size(),
-                   " starts reached the best likelihood: another run may find better states; raise ",
-                   setting_name("restarts")));
-      }
-    }
-    if (!result.converged && settings_.em.tolerance > 0) {
-      result.warnings.push_back(concat("not converged after ", counted(result.iterations, "iteration", "iterations"),
-                                       ": training was cut short and the states may still change; raise ",
-                                       setting_name("iterations")));
-    }
+    if (candidates_->is_search()) warn_of_starts(result);
+    if (settings_.em.tolerance > 0) warn_of_the_end(result);
     return result;
   }
 
