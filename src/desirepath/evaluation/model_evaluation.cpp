@@ -270,14 +270,16 @@ Evaluation evaluate_models(const Cohort& cohort, const EvaluationTask& task, con
   for (std::optional<EvaluationRow>& row : rows)
     evaluation.rows.push_back(std::move(*row));
   evaluation.summaries = summarised(evaluation.rows);
-  if (std::ranges::any_of(task.fits, is_gaussian))
+  if (std::ranges::any_of(task.fits, is_gaussian)) {
     evaluation.remarks.push_back(
         concat("models with Gaussian states take long to score: their held-out likelihood is that of the first ",
                task.full_scored, " held-out students"));
-  if (std::ranges::any_of(evaluation.summaries, [](const auto& one) { return one.kind == "lower_bound"; }))
+  }
+  if (std::ranges::any_of(evaluation.summaries, [](const auto& one) { return one.kind == "lower_bound"; })) {
     evaluation.remarks.emplace_back(
         "held-out likelihoods of kind lower_bound are too low, by how much is not known: do not rank a model by them "
         "against one of another kind");
+  }
   return evaluation;
 }
 

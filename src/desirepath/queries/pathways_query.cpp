@@ -112,14 +112,16 @@ class PathwaysAnswer : public Answer {
   }
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines = {source};
-    if (flows.withheld > 0)
+    if (flows.withheld > 0) {
       lines.push_back(concat("flows of ", disclosure.few(),
                              " students, and those that would tell of them, are left out: ", fixed(flows.withheld, 0),
                              " students together"));
-    if (!flows.exact_sizes)
+    }
+    if (!flows.exact_sizes) {
       lines.emplace_back(
           "how many are in a state is not told, since it would tell of the few who leave it: shares are of the flows "
           "that are told");
+    }
     return lines;
   }
 

@@ -211,10 +211,11 @@ class ScoreAnswer : public Answer {
         quantiles.add_row({std::string(name), at(share)});
     }
     quantiles.print_text(out, "  ");
-    if (with_student)
+    if (with_student) {
       out << "each student is scored by a model that one step of training took their own record out of, nearly one "
              "learned without it; with it the mean is "
           << fixed(with_student->mean_of_possible, 4) << '\n';
+    }
     if (high && low) print_contrast(out);
     for (const auto& [student, list] : unusual)
       out << cohort.students()[static_cast<std::size_t>(student)] << " (percentile "
