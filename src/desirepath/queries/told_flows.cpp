@@ -75,7 +75,9 @@ Nodes nodes_of(const NodeChoice& choice, const Model& model, const Disclosure& d
         continue;
       }
       const auto given = names.find({step, k});
-      const StateProfile& profile = profiles[static_cast<std::size_t>(step * states.state_count() + k)];
+      const StateProfile& profile =
+          profiles[static_cast<std::size_t>(step) * static_cast<std::size_t>(states.state_count()) +
+                   static_cast<std::size_t>(k)];
       result.nodes.push_back({step,
                               {k},
                               given != names.end()
