@@ -75,6 +75,8 @@ class Privacy(ProgramTest):
                 if not extra:  # its JSON is student by student
                     self.silent("infer", answers, cohort, "--paper-task")
                 self.silent("plan", answers, cohort, "--took", "A 100@1", "--core", "major=Art", *extra)
+            self.silent("report", states, cohort, "--answers", answers, "--by", "home", "--out", "page.html", "--figures", "pictures",
+                        "--force", files=("page.html", "pictures"))
         self.silent("select", "all.cohort", "--model", "nb", "--states", "1,2", "--restarts", 1, "--json")
         self.silent("compare", "all.cohort", "--models", "nb,tan", "--states", 2, "--restarts", 1)
         self.silent("evaluate", "all.cohort", "--models", "nb", "--states", 2, "--seeds", 1, "--out", "evaluated", files=("evaluated",))
