@@ -9,6 +9,7 @@
 #include "program.h"
 
 #include "desirepath/core/text.h"
+#include "desirepath/evaluation/evaluation_file.h"
 #include "desirepath/ingest/prepare.h"
 #include "desirepath/ingest/student_selection.h"
 #include "desirepath/ingest/synthetic_university.h"
@@ -80,9 +81,7 @@ class Tour {
     Evaluation evaluation = evaluate_models(some_students(cohort, evaluation_students, stream("evaluation")), task,
                                             {compute_, console_.progress_sink()});
     console_.end_progress();
-    nlohmann::ordered_json json = {{"schema", "desirepath/evaluate/1"}};
-    json.update(evaluation.to_json());
-    write_text_file(folder_ / "evaluation.json", json.dump(2) + "\n", console_.overwrite());
+    write_text_file(folder_ / "evaluation.json", evaluation_text(evaluation), console_.overwrite());
     return evaluation;
   }
   RandomStream stream(const char* name) const { return RandomStream(console_.seed).child("demo").child(name); }

@@ -12,6 +12,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
+#include "desirepath/evaluation/evaluation_file.h"
 #include "desirepath/evaluation/model_evaluation.h"
 #include "desirepath/evaluation/model_selection.h"
 #include "desirepath/ingest/prepare.h"
@@ -72,9 +73,7 @@ class SyntheticCohort {
 };
 
 void write_results(const Evaluation& evaluation, const std::filesystem::path& folder) {
-  nlohmann::ordered_json json = {{"schema", "desirepath/evaluate/1"}};
-  json.update(evaluation.to_json());
-  write_text_file(folder / "evaluation.json", json.dump(2) + "\n", Overwrite::allow);
+  write_text_file(folder / "evaluation.json", evaluation_text(evaluation), Overwrite::allow);
   std::ostringstream fits;
   evaluation.fits_table().print_csv(fits);
   write_text_file(folder / "evaluation.csv", fits.str(), Overwrite::allow);

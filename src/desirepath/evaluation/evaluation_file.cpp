@@ -43,6 +43,12 @@ EvaluationSummary summary_from(const json& entry) {
 
 }  // namespace
 
+std::string evaluation_text(const Evaluation& evaluation) {
+  nlohmann::ordered_json json = {{"schema", "desirepath/evaluate/1"}};
+  json.update(evaluation.to_json());
+  return json.dump(2) + "\n";
+}
+
 Evaluation read_evaluation(const std::filesystem::path& path) {
   constexpr std::uintmax_t most_bytes = 64 << 20;
   std::error_code failed;

@@ -1,11 +1,15 @@
-// What `evaluate` wrote, read back for figures and pages.
+// What `evaluate` found as a file, and read back for figures and pages.
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "desirepath/evaluation/model_evaluation.h"
 
 namespace desirepath::inline evaluation {
+
+/// As evaluation.json holds it.
+std::string evaluation_text(const Evaluation& evaluation);
 
 /// Of evaluation.json: the summaries and what they rest on, not the single fits. Throws InputError for a file that is
 /// not one, FileError for one that cannot be read.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/json_number.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline models {
@@ -93,10 +94,10 @@ StartFindings load_starts(const ArchiveReader& archive, const Checkpoint::Frame&
 int whole_number(const ArchiveReader& archive, const json& header, const char* key, int lowest, int highest) {
   const json& value = header.at(key);
   if (!value.is_number_integer()) archive.refuse(concat("damaged: ", key));
-  const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= std::uint64_t{most_iterations} : true;
-  const std::int64_t number = fits ? value.get<std::int64_t>() : -1;
-  if (!fits || number < lowest || number > highest) archive.refuse(concat("damaged: ", key, " out of range"));
-  return static_cast<int>(number);
+  const std::optional<std::int64_t> number = whole_number_in(value);
+  if (!number || *number < lowest || *number > std::min(highest, most_iterations))
+    archive.refuse(concat("damaged: ", key, " out of range"));
+  return static_cast<int>(*number);
 }
 
 std::vector<double> load_trace(const ArchiveReader& archive, const std::string& name, int size) {

@@ -106,6 +106,20 @@ std::vector<ApartPair> find_apart(const std::vector<JudgedStudent>& students, Id
   return pairs;
 }
 
+std::int64_t most_together(const ApartPair& pair, const Disclosure& disclosure) {
+  return disclosure.tells(static_cast<double>(pair.together)) ? pair.together : disclosure.least() - 1;
+}
+
+std::vector<ApartPair> surely_apart(const std::vector<JudgedStudent>& students, Id courses, double most_by_chance,
+                                    const Disclosure& disclosure) {
+  std::vector<ApartPair> apart = find_apart(students, courses, disclosure);
+  const double pairs = 0.5 * courses * (courses - 1);
+  std::erase_if(apart, [&](const ApartPair& pair) {
+    return pair.chance(most_together(pair, disclosure)) * pairs > most_by_chance;
+  });
+  return apart;
+}
+
 double Detour::certain() const {
   return surplus() - 1.96 * std::sqrt(variance);
 }

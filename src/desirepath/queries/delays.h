@@ -51,6 +51,12 @@ struct ApartPair {
 /// take one before the other it is the order that keeps them apart, not the schedule: those are left out.
 std::vector<ApartPair> find_apart(const std::vector<JudgedStudent>& students, Id courses, const Disclosure& disclosure);
 
+/// How many had both in one period at most, from what may be told: a small number is not.
+std::int64_t most_together(const ApartPair& pair, const Disclosure& disclosure);
+/// Those of which fewer than so many are expected by chance among all pairs, by what may be told of them.
+std::vector<ApartPair> surely_apart(const std::vector<JudgedStudent>& students, Id courses, double most_by_chance,
+                                    const Disclosure& disclosure);
+
 /// A course on the way to a goal: enrollments before it.
 struct Detour {
   Id course = 0;

@@ -121,7 +121,7 @@ class DelaysAnswer : public Answer {
       const bool told = disclosure.tells(static_cast<double>(pair.together));
       rows.add_row({naming(schema.course(pair.a)), naming(schema.course(pair.b)), pair.both, pair.expected,
                     told ? Cell(pair.together) : Cell(concat("under ", disclosure.least())),
-                    pair.chance(told ? pair.together : disclosure.least() - 1)});
+                    pair.chance(most_together(pair, disclosure))});
     }
     return rows;
   }
@@ -155,13 +155,7 @@ std::unique_ptr<Answer> answer_delays(const QueryInput& input) {
   answer->students = std::ssize(judged);
   answer->disclosure = disclosure;
   answer->delays = find_delays(judged, groups.of_student, groups.names, schema.course_count(), disclosure);
-  answer->apart = find_apart(judged, schema.course_count(), disclosure);
-  const double pairs = 0.5 * schema.course_count() * (schema.course_count() - 1);
-  std::erase_if(answer->apart, [&](const ApartPair& pair) {
-    const std::int64_t told =
-        disclosure.tells(static_cast<double>(pair.together)) ? pair.together : disclosure.least() - 1;
-    return pair.chance(told) * pairs > settings.most_by_chance;
-  });
+  answer->apart = surely_apart(judged, schema.course_count(), settings.most_by_chance, disclosure);
   if (goal) {
     answer->goal = schema.course(*goal).name;
     const auto takers = std::ranges::count_if(judged, [&](const JudgedStudent& student) {

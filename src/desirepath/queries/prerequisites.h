@@ -34,6 +34,16 @@ struct PrerequisitePair {
   double high() const { return score() + 1.96 * error(); }
 };
 
+/// From where on a pair counts: as found beyond the model, or as raising the other.
+struct PrerequisiteBounds {
+  double least_direct = 0.1, least_score = 0.02;
+
+  bool is_direct(const PrerequisitePair& pair) const {
+    return pair.tacit_score() >= least_direct && pair.tacit_score() > 0;
+  }
+  bool raises(const PrerequisitePair& pair) const { return pair.score() >= least_score && pair.low() > 0; }
+};
+
 struct PrerequisiteOptions {
   std::int64_t students = 500;  // drawn for each p
   Disclosure disclosure;        // courses of few takers are left out; few students behind a pair count as none

@@ -22,7 +22,7 @@ struct PrerequisiteSettings {
   std::vector<std::string> course;
   PrerequisiteOptions options;
   bool curriculum = false;
-  double least_score = 0.02, least_direct = 0.1;
+  PrerequisiteBounds bounds;
   Id drawn = 2000;
   std::int64_t most_students = 20000;
   RefitSettings refits;
@@ -39,12 +39,12 @@ struct PrerequisiteSettings {
               .at_least(10)
               .taking("N"),
           most_students);
-    visit(Setting("least-direct", "from this tacit score on a pair counts as found").at_least(0), least_direct);
+    visit(Setting("least-direct", "from this tacit score on a pair counts as found").at_least(0), bounds.least_direct);
     visit(Setting("least-score",
                   "from this score on, and with an interval above 0, a declared pair counts as followed; without a "
                   "COHORT any pair as found")
               .at_least(0),
-          least_score);
+          bounds.least_score);
     visit(Setting("drawn", "without a COHORT: students drawn from the model").at_least(100).taking("N"), drawn);
     refits.declare(visit);
     options.disclosure.declare(visit);
@@ -131,7 +131,7 @@ class PrerequisitesAnswer : public Answer {
   std::string model, source;
   std::int64_t students = 0, students_each = 0, direct_students = 0, refits = 0;
   Disclosure disclosure;
-  double least_score = 0, least_direct = 0;
+  PrerequisiteBounds bounds;
   bool from_cohort = true, as_curriculum = false;
   std::vector<Id> courses;  // asked for
   std::vector<PrerequisitePair> pairs;
@@ -140,9 +140,8 @@ class PrerequisitesAnswer : public Answer {
 
  private:
   const std::string& name(Id course) const { return schema.course(course).name; }
-  bool raises(const PrerequisitePair& pair) const { return pair.score() >= least_score && pair.low() > 0; }
   bool is_found(const PrerequisitePair& pair) const {
-    return from_cohort ? pair.tacit_score() >= least_direct && pair.tacit_score() > 0 : raises(pair);
+    return from_cohort ? bounds.is_direct(pair) : bounds.raises(pair);
   }
   Curriculum curriculum() const {
     std::vector<std::pair<Id, Id>> links;
@@ -159,7 +158,7 @@ class PrerequisitesAnswer : public Answer {
   std::string status(const PrerequisitePair& pair) const {
     const char said = declared[static_cast<std::size_t>(pair.course)][static_cast<std::size_t>(pair.prerequisite)];
     const bool found = is_found(pair);
-    if (said == 1) return found || raises(pair) ? "both" : "declared, not followed";
+    if (said == 1) return found || bounds.raises(pair) ? "both" : "declared, not followed";
     if (said == 2) return "implied";
     return found ? "tacit" : "";
   }
@@ -264,8 +263,7 @@ std::unique_ptr<Answer> answer_prerequisites(const QueryInput& input) {
   answer->students = cohort.student_count();
   answer->students_each = settings.options.students;
   answer->disclosure = settings.options.disclosure;
-  answer->least_score = settings.least_score;
-  answer->least_direct = settings.least_direct;
+  answer->bounds = settings.bounds;
   answer->as_curriculum = settings.curriculum;
   answer->from_cohort = input.cohort != nullptr;
   answer->courses = settings.options.of;

@@ -88,6 +88,13 @@ Percentiles percentiles(const std::vector<double>& values, const std::vector<std
   return result;
 }
 
+std::vector<std::int64_t> least_typical_first(const Percentiles& percentiles) {
+  std::vector<std::int64_t> order(percentiles.value.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::int64_t s) { return percentiles.value[static_cast<std::size_t>(s)]; });
+  return order;
+}
+
 std::vector<std::int64_t> groups_by_presence(const Cohort& cohort, std::int64_t fewest) {
   const auto students = static_cast<std::size_t>(cohort.student_count());
   std::map<std::vector<Presence>, std::vector<std::size_t>> same;
@@ -283,23 +290,13 @@ class ScoreAnswer : public Answer {
   }
 };
 
-std::vector<std::int64_t> least_typical_first(const ScoreAnswer& answer) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(answer.cohort.student_count()));
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {},
-                           [&](std::int64_t s) { return answer.percentile.value[static_cast<std::size_t>(s)]; });
-  return order;
-}
-
 /// The share of students with the highest and the lowest percentiles; both enough, else none.
 void add_contrast(ScoreAnswer& answer, const ScoreSettings& settings) {
   const std::int64_t students = answer.cohort.student_count();
   const auto size = static_cast<std::int64_t>(std::llround(settings.contrast * static_cast<double>(students)));
   if (!settings.disclosure.rests(static_cast<double>(size))) return;
-  std::vector<std::int64_t> order = least_typical_first(answer);
-  std::string major = settings.major;
-  const auto& attributes = answer.cohort.attributes();
-  if (major.empty() && std::ranges::find(attributes, "major", &Attribute::name) != attributes.end()) major = "major";
+  const std::vector<std::int64_t> order = least_typical_first(answer.percentile);
+  const std::string major = settings.major.empty() ? usual_major(answer.cohort) : settings.major;
   answer.low = portray(answer.cohort, {order.begin(), order.begin() + size}, major, settings.disclosure);
   answer.high = portray(answer.cohort, {order.end() - size, order.end()}, major, settings.disclosure);
 }
@@ -308,7 +305,7 @@ void add_explanations(ScoreAnswer& answer, const Model& model, const ScoreSettin
   constexpr std::size_t most_surprises = 4;
   const EvidenceBatch evidence = EvidenceBatch::of(answer.cohort);
   const Vector usual = usual_shares(model, compute);
-  std::vector<std::int64_t> order = least_typical_first(answer);
+  std::vector<std::int64_t> order = least_typical_first(answer.percentile);
   order.resize(std::min(order.size(), static_cast<std::size_t>(settings.explain)));
   for (const std::int64_t s : order) {
     std::vector<Surprise> found = find_surprises(model, evidence, s, usual, compute);

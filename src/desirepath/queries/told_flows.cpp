@@ -54,15 +54,22 @@ class NodeChoice {
   std::vector<Hidden> merged_;
 };
 
+/// What flows are made of, for every choice of nodes.
+struct FlowTask {
+  const PathCounts& counts;
+  const Model& model;
+  const Disclosure& disclosure;
+  const std::map<std::pair<Id, Id>, std::string>& names;
+  std::vector<StateProfile> profiles = profile_states(model, tried_for_a_name);
+};
+
 /// Nodes of a choice, and the node of each (step, state).
 struct Nodes {
   std::vector<PathNode> nodes;
   std::vector<std::vector<std::size_t>> of_state;
 };
-Nodes nodes_of(const NodeChoice& choice, const Model& model, const Disclosure& disclosure,
-               const std::map<std::pair<Id, Id>, std::string>& names) {
-  const HiddenStates& states = *model.hidden_states();
-  const std::vector<StateProfile> profiles = profile_states(model, tried_for_a_name);
+Nodes nodes_of(const NodeChoice& choice, const FlowTask& task) {
+  const HiddenStates& states = *task.model.hidden_states();
   Nodes result;
   for (Id step = 0; step < states.step_count(); ++step) {
     std::vector<std::size_t>& of_state = result.of_state.emplace_back();
@@ -74,15 +81,15 @@ Nodes nodes_of(const NodeChoice& choice, const Model& model, const Disclosure& d
         other.students += choice.students(step, k);
         continue;
       }
-      const auto given = names.find({step, k});
+      const auto given = task.names.find({step, k});
       const StateProfile& profile =
-          profiles[static_cast<std::size_t>(step) * static_cast<std::size_t>(states.state_count()) +
-                   static_cast<std::size_t>(k)];
+          task.profiles[static_cast<std::size_t>(step) * static_cast<std::size_t>(states.state_count()) +
+                        static_cast<std::size_t>(k)];
       result.nodes.push_back({step,
                               {k},
-                              given != names.end()
+                              given != task.names.end()
                                   ? given->second
-                                  : state_name(profile, model.schema(), choice.students(step, k), disclosure),
+                                  : state_name(profile, task.model.schema(), choice.students(step, k), task.disclosure),
                               choice.students(step, k)});
     }
     for (const Id k : other.states)
@@ -156,21 +163,16 @@ void tell_paths(const std::map<std::vector<std::size_t>, double>& along, const L
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// All that a choice of nodes says, told or not.
 struct CountedFlows {
   std::vector<PathNode> nodes;
   Links between;
   std::map<std::vector<std::size_t>, double> along;
 };
-CountedFlows count_flows(const PathCounts& counts, const NodeChoice& choice, const Model& model,
-                         const Disclosure& disclosure, const std::map<std::pair<Id, Id>, std::string>& names) {
-  Nodes nodes = nodes_of(choice, model, disclosure, names);
+CountedFlows count_flows(const NodeChoice& choice, const FlowTask& task) {
+  Nodes nodes = nodes_of(choice, task);
   CountedFlows result{std::move(nodes.nodes), {}, {}};
-  for (const auto& [path, count] : counts) {
+  for (const auto& [path, count] : task.counts) {
     std::vector<std::size_t> through;
     for (std::size_t step = 0; step < path.size(); ++step)
       through.push_back(nodes.of_state[step][static_cast<std::size_t>(path[step])]);
@@ -211,30 +213,27 @@ StateFlows told_flows(CountedFlows counted, const HiddenLinks& hidden, bool exac
 }
 
 /// Where the sizes of nodes are told.
-StateFlows flows_with_sizes(const PathCounts& counts, NodeChoice choice, const Model& model,
-                            const Disclosure& disclosure, const std::map<std::pair<Id, Id>, std::string>& names) {
+StateFlows flows_with_sizes(NodeChoice choice, const FlowTask& task) {
   for (;;) {
-    CountedFlows counted = count_flows(counts, choice, model, disclosure, names);
+    CountedFlows counted = count_flows(choice, task);
     HiddenLinks hidden;
     bool again = false;
-    for (Id step = 0; step + 1 < model.hidden_states()->step_count() && !again; ++step) {
-      auto here = hidden_links(counted.nodes, counted.between, step, disclosure);
+    for (Id step = 0; step + 1 < task.model.hidden_states()->step_count() && !again; ++step) {
+      auto here = hidden_links(counted.nodes, counted.between, step, task.disclosure);
       again = !here;
       if (here)
         hidden.merge(*here);
       else
         choice.merge_more(step);
     }
-    if (!again) return told_flows(std::move(counted), hidden, true, disclosure);
+    if (!again) return told_flows(std::move(counted), hidden, true, task.disclosure);
   }
 }
 
 /// Where they are not; nothing where that would tell too much all the same.
-std::optional<StateFlows> flows_without_sizes(const PathCounts& counts, const NodeChoice& choice, const Model& model,
-                                              const Disclosure& disclosure,
-                                              const std::map<std::pair<Id, Id>, std::string>& names) {
-  CountedFlows counted = count_flows(counts, choice, model, disclosure, names);
-  const Id steps = model.hidden_states()->step_count();
+std::optional<StateFlows> flows_without_sizes(const NodeChoice& choice, const FlowTask& task) {
+  CountedFlows counted = count_flows(choice, task);
+  const Id steps = task.model.hidden_states()->step_count();
   const std::size_t source = counted.nodes.size(), sink = source + 1;
   std::vector<StudentFlow> flows;
   for (std::size_t from = 0; from < counted.nodes.size(); ++from) {
@@ -247,13 +246,13 @@ std::optional<StateFlows> flows_without_sizes(const PathCounts& counts, const No
       flows.push_back({from, to, found != counted.between.end() ? found->second : 0});
     }
   }
-  const std::optional<Hidden> flags = hide_in_network(sink + 1, flows, disclosure);
+  const std::optional<Hidden> flags = hide_in_network(sink + 1, flows, task.disclosure);
   if (!flags) return std::nullopt;
   HiddenLinks hidden;
   for (std::size_t f = 0; f < flows.size(); ++f) {
     if ((*flags)[f] != 0) hidden.insert({flows[f].from, flows[f].to});
   }
-  return told_flows(std::move(counted), hidden, false, disclosure);
+  return told_flows(std::move(counted), hidden, false, task.disclosure);
 }
 
 }  // namespace
@@ -262,9 +261,10 @@ StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosu
                     const std::map<std::pair<Id, Id>, std::string>& names, NodeSizes sizes) {
   const HiddenStates& states = *model.hidden_states();
   const NodeChoice choice(counts, states.step_count(), states.state_count(), disclosure);
-  StateFlows exact = flows_with_sizes(counts, choice, model, disclosure, names);
+  const FlowTask task{counts, model, disclosure, names};
+  StateFlows exact = flows_with_sizes(choice, task);
   if (sizes == NodeSizes::exact || exact.withheld <= 0) return exact;
-  std::optional<StateFlows> told = flows_without_sizes(counts, choice, model, disclosure, names);
+  std::optional<StateFlows> told = flows_without_sizes(choice, task);
   // More nodes and more flows are worth more than their sizes.
   const bool is_better = told && (told->withheld < exact.withheld || told->nodes.size() > exact.nodes.size());
   return is_better ? std::move(*told) : exact;

@@ -8,6 +8,11 @@
 
 namespace desirepath::inline queries {
 
+std::string usual_major(const Cohort& cohort) {
+  const auto& attributes = cohort.attributes();
+  return std::ranges::find(attributes, "major", &Attribute::name) != attributes.end() ? "major" : "";
+}
+
 std::string subject_of(const Course& course) {
   return !course.subject.empty() ? course.subject : !course.school.empty() ? course.school : "all courses";
 }

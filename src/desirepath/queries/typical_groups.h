@@ -28,6 +28,9 @@ struct GroupPortrait {
 std::optional<GroupPortrait> portray(const Cohort& cohort, const std::vector<std::int64_t>& students,
                                      const std::string& major, const Disclosure& disclosure);
 
+/// The attribute called major; empty where there is none.
+std::string usual_major(const Cohort& cohort);
+
 /// What courses are grouped by: subject, else school, else nothing.
 std::string subject_of(const Course& course);
 

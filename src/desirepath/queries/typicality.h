@@ -15,6 +15,9 @@ struct Percentiles {
 };
 Percentiles percentiles(const std::vector<double>& values, const std::vector<std::int64_t>& group);
 
+/// Students by their percentiles.
+std::vector<std::int64_t> least_typical_first(const Percentiles& percentiles);
+
 /// Students present in the same periods have one number; where they are few, those present in as many periods; 0 where
 /// these are few too.
 std::vector<std::int64_t> groups_by_presence(const Cohort& cohort, std::int64_t fewest);

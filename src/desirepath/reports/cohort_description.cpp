@@ -19,7 +19,10 @@ Table filter_table(const ToldCohort& told) {
 }
 
 CohortDescription::CohortDescription(const Cohort& cohort, const Disclosure& disclosure)
-    : cohort_(cohort), told_(tell(cohort, disclosure)), figures_({enrollment_areas(told_), course_histogram(told_)}) {}
+    : CohortDescription(cohort, tell(cohort, disclosure)) {}
+
+CohortDescription::CohortDescription(const Cohort& cohort, ToldCohort told)
+    : cohort_(cohort), told_(std::move(told)), figures_({enrollment_areas(told_), course_histogram(told_)}) {}
 
 std::span<const std::string_view> CohortDescription::table_names() {
   static constexpr std::array<std::string_view, 5> names = {"enrollments", "courses-per-student", "periods", "courses",

@@ -15,6 +15,8 @@ class CohortDescription : public Answer {
  public:
   /// Throws PrivacyError for a cohort of few students.
   CohortDescription(const Cohort& cohort, const Disclosure& disclosure);
+  /// Of what is told of it already.
+  CohortDescription(const Cohort& cohort, ToldCohort told);
 
   const std::vector<Figure>& figures() const { return figures_; }
   nlohmann::ordered_json to_json() const override;

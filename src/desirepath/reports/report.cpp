@@ -50,6 +50,22 @@ void check_sections(const std::vector<std::string>& wanted) {
   }
 }
 
+/// Whether a course may be named: of all students and of these.
+std::vector<std::uint8_t> tellable_courses(const Cohort& all, const ToldCohort& told_of_all, const Cohort& students,
+                                           const Disclosure& disclosure) {
+  std::set<std::string> told;
+  for (const ToldCohort::CourseCount& entry : told_of_all.courses)
+    told.insert(all.schema().course(entry.course).name);
+  const Schema& schema = students.schema();
+  std::vector<std::uint8_t> tellable(static_cast<std::size_t>(schema.course_count()), 0);
+  for (const CohortSummary::CourseCount& entry : summarise(students).popular) {
+    const bool is_told =
+        told.contains(schema.course(entry.course).name) && disclosure.rests(static_cast<double>(entry.students));
+    tellable[static_cast<std::size_t>(entry.course)] = is_told ? 1 : 0;
+  }
+  return tellable;
+}
+
 /// Of every state: by the course that marks it most and that enough students take, by two where one would be the name
 /// of another state of that step too; else by its number.
 StateNames tellable_names(const ReportContext& context) {
@@ -57,7 +73,7 @@ StateNames tellable_names(const ReportContext& context) {
   const Model& model = input.states.model();
   if (model.hidden_states() == nullptr) return {};
   constexpr std::size_t enough = 20;
-  const std::vector<std::uint8_t> tellable = tellable_courses(context, input.states.students);
+  const std::vector<std::uint8_t>& tellable = context.tellable(input.states);
   std::vector<StateProfile> profiles;
   std::map<std::pair<Id, std::string>, int> used;
   const auto by_one = [&](StateProfile profile) {
@@ -122,6 +138,10 @@ ReportContext::ReportContext(const ReportInput& its_input, const ReportSettings&
       settings(its_settings),
       disclosure(its_settings.disclosure),
       told(tell(its_input.cohort, its_settings.disclosure)),
+      tellable_to_states(tellable_courses(input.cohort, told, input.states.students, disclosure)),
+      tellable_to_answers(input.answers == nullptr
+                              ? std::vector<std::uint8_t>()
+                              : tellable_courses(input.cohort, told, input.answers->students, disclosure)),
       state_names(tellable_names(*this)),
       prerequisites(ask_prerequisites(*this)) {}
 
@@ -132,20 +152,6 @@ const AskedModel* ReportContext::answering() const {
 
 std::string ReportContext::course(const Schema& schema, Id number) const {
   return full_name(schema.course(number));
-}
-
-std::vector<std::uint8_t> tellable_courses(const ReportContext& context, const Cohort& students) {
-  std::set<std::string> told;
-  for (const ToldCohort::CourseCount& entry : context.told.courses)
-    told.insert(context.input.cohort.schema().course(entry.course).name);
-  const Schema& schema = students.schema();
-  std::vector<std::uint8_t> tellable(static_cast<std::size_t>(schema.course_count()), 0);
-  for (const CohortSummary::CourseCount& entry : summarise(students).popular) {
-    const bool is_told = told.contains(schema.course(entry.course).name) &&
-                         context.disclosure.rests(static_cast<double>(entry.students));
-    tellable[static_cast<std::size_t>(entry.course)] = is_told ? 1 : 0;
-  }
-  return tellable;
 }
 
 std::vector<std::string> report_sections() {

@@ -115,11 +115,11 @@ Table ways_table(const Schema& schema, const std::vector<PlanWay>& ways) {
 }  // namespace
 
 std::optional<PrerequisiteKind> FoundPrerequisites::kind_of(const PrerequisitePair& pair) const {
-  constexpr double least_direct = 0.1, least_score = 0.02;  // as the question itself has them
+  const PrerequisiteBounds bounds;  // as the question itself has them
   const char said = declared[static_cast<std::size_t>(pair.course)][static_cast<std::size_t>(pair.prerequisite)];
-  const bool is_found = pair.tacit_score() >= least_direct;
+  const bool is_found = bounds.is_direct(pair);
   if (said == 1) {
-    const bool is_followed = is_found || (pair.score() >= least_score && pair.low() > 0);
+    const bool is_followed = is_found || bounds.raises(pair);
     return is_followed ? PrerequisiteKind::both : PrerequisiteKind::declared;
   }
   return said == 0 && is_found ? std::optional(PrerequisiteKind::tacit) : std::nullopt;
@@ -194,7 +194,7 @@ ReportPart plans_part(const ReportContext& context) {
     return {std::nullopt, {}, std::move(why)};
   const AskedModel& asked = *context.answering();
   const Schema& schema = asked.model().schema();
-  const std::vector<std::uint8_t> tellable = tellable_courses(context, asked.students);
+  const std::vector<std::uint8_t>& tellable = context.tellable(asked);
   std::vector<FirstStep> plans;
   for (const Id goal : goals_of(*context.prerequisites)) {
     if (std::optional<FirstStep> plan = ask_plan(context, goal, tellable)) plans.push_back(std::move(*plan));
@@ -227,7 +227,7 @@ ReportPart plans_part(const ReportContext& context) {
 ReportPart courses_part(const ReportContext& context) {
   const AskedModel& asked = context.judging();
   const Schema& schema = asked.model().schema();
-  const std::vector<std::uint8_t> tellable = tellable_courses(context, asked.students);
+  const std::vector<std::uint8_t>& tellable = context.tellable(asked);
   const auto size = static_cast<std::size_t>(schema.course_count());
   std::vector<std::vector<std::string>> before(size), after(size), along(size);
   const auto add = [&](std::vector<std::string>& list, Id course) {

@@ -60,7 +60,7 @@ Table model_table(const StoredModel& stored, const std::string& cohort_fingerpri
 
 ReportPart data_part(const ReportContext& context) {
   const ToldCohort& told = context.told;
-  CohortDescription description(context.input.cohort, context.disclosure);
+  CohortDescription description(context.input.cohort, told);
   description.choose_table("courses");
   const std::string students = with_separators(told.students), mean = fixed(told.mean_courses, 1),
                     courses = with_separators(context.input.cohort.schema().course_count());

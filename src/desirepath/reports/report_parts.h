@@ -45,7 +45,8 @@ struct ReportContext {
   const ReportInput& input;
   const ReportSettings& settings;
   const Disclosure& disclosure;
-  ToldCohort told;                                  // of the cohort as it was given
+  ToldCohort told;  // of the cohort as it was given
+  std::vector<std::uint8_t> tellable_to_states, tellable_to_answers;
   StateNames state_names;                           // of every state, by courses that may be told; empty without states
   std::optional<FoundPrerequisites> prerequisites;  // where there is an answering model and a period before another
 
@@ -56,10 +57,11 @@ struct ReportContext {
   const HiddenStates* states() const { return input.states.model().hidden_states(); }
   RandomStream stream(const char* section) const { return RandomStream(input.seed).child("report").child(section); }
   std::string course(const Schema& schema, Id number) const;
+  /// Of each course of a model, whether it may be named: of all students and of those it is asked about.
+  const std::vector<std::uint8_t>& tellable(const AskedModel& asked) const {
+    return &asked == &input.states ? tellable_to_states : tellable_to_answers;
+  }
 };
-
-/// Of each course of some of the students, whether it may be named: among all of them and among these.
-std::vector<std::uint8_t> tellable_courses(const ReportContext& context, const Cohort& students);
 
 ReportPart data_part(const ReportContext& context);
 ReportPart states_part(const ReportContext& context);

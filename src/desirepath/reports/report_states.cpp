@@ -24,7 +24,7 @@ struct TellableState {
 };
 
 std::vector<TellableState> states_to_tell(const ReportContext& context) {
-  const std::vector<std::uint8_t> tellable = tellable_courses(context, context.input.states.students);
+  const std::vector<std::uint8_t>& tellable = context.tellable(context.input.states);
   std::vector<TellableState> told;
   for (ShownState& state :
        shown_states(context.input.states.stored, 2 * courses_of_a_state, context.disclosure).states) {
@@ -70,7 +70,7 @@ Table state_table(const ReportContext& context, const std::vector<TellableState>
 Figure grid_figure(const ReportContext& context) {
   const AskedModel& asked = context.input.states;
   ShownGrid shown = shown_grid(asked.stored, "", context.state_names, context.disclosure, context.input.compute);
-  const std::vector<std::uint8_t> tellable = tellable_courses(context, asked.students);
+  const std::vector<std::uint8_t>& tellable = context.tellable(asked);
   shown.withheld += static_cast<std::int64_t>(std::erase_if(
       shown.courses, [&](const GridCourse& entry) { return tellable[static_cast<std::size_t>(entry.course)] == 0; }));
   return state_grid_figure(

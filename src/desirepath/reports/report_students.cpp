@@ -25,11 +25,6 @@ Cohort drawn_students(const AskedModel& asked, std::int64_t most, const RandomSt
   return asked.students.select(draw_students(std::move(all), most, stream));
 }
 
-std::optional<std::string> major_of(const Cohort& cohort) {
-  const bool has = std::ranges::find(cohort.attributes(), "major", &Attribute::name) != cohort.attributes().end();
-  return has ? std::optional<std::string>("major") : std::nullopt;
-}
-
 /// Bins of a round width, wider where they would hold few.
 std::vector<TypicalityBin> bins_of(const std::vector<double>& values, const Disclosure& disclosure, bool& merged) {
   constexpr int about = 40;
@@ -64,21 +59,6 @@ Table apart_table(const ReportContext& context, const Schema& schema, const std:
   return rows;
 }
 
-std::vector<ApartPair> surely_apart(const std::vector<JudgedStudent>& judged, Id courses,
-                                    const Disclosure& disclosure) {
-  constexpr double most_by_chance = 0.05;
-  constexpr std::size_t most = 8;
-  std::vector<ApartPair> apart = find_apart(judged, courses, disclosure);
-  const double pairs = 0.5 * courses * (courses - 1);
-  std::erase_if(apart, [&](const ApartPair& pair) {
-    const std::int64_t told =
-        disclosure.tells(static_cast<double>(pair.together)) ? pair.together : disclosure.least() - 1;
-    return pair.chance(told) * pairs > most_by_chance;
-  });
-  apart.resize(std::min(apart.size(), most));
-  return apart;
-}
-
 /// Clocks differ from run to run; a page does not.
 Table without_column(const Table& table, std::string_view name) {
   const auto at = std::ranges::find(table.columns(), name, &TableColumn::name) - table.columns().begin();
@@ -106,10 +86,8 @@ ReportPart typicality_part(const ReportContext& context) {
                                               asked.model().likelihood_kinds().front(), context.input.compute);
   const Percentiles typical =
       percentiles(scores.log_likelihood, groups_by_presence(students, context.disclosure.least()));
-  std::vector<std::int64_t> order(typical.value.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](std::int64_t s) { return typical.value[static_cast<std::size_t>(s)]; });
-  const std::string major = major_of(students).value_or("");
+  const std::vector<std::int64_t> order = least_typical_first(typical);
+  const std::string major = usual_major(students);
   const auto tenth = static_cast<std::ptrdiff_t>(size);
   const auto unusual_told = portray(students, {order.begin(), order.begin() + tenth}, major, context.disclosure),
              usual_told = portray(students, {order.end() - tenth, order.end()}, major, context.disclosure);
@@ -170,7 +148,10 @@ ReportPart delays_part(const ReportContext& context) {
   if (!delays.empty())
     section.figures.push_back(
         {delay_chart(delays, schema, by, std::ssize(judged)), std::string(words::delays_reading)});
-  const std::vector<ApartPair> apart = surely_apart(judged, schema.course_count(), context.disclosure);
+  constexpr double most_by_chance = 0.05;
+  constexpr std::size_t most_pairs = 8;
+  std::vector<ApartPair> apart = surely_apart(judged, schema.course_count(), most_by_chance, context.disclosure);
+  apart.resize(std::min(apart.size(), most_pairs));
   if (!apart.empty()) {
     section.tables.push_back({"apart", std::string(words::apart_caption), apart_table(context, schema, apart),
                               std::string(words::apart_reading)});
