@@ -339,7 +339,20 @@ class Ask(ProgramTest):
         never = self.run_program("infer", "carried.desirepath", "--not", "C01@1", "--period", "2", "--csv").rows
         chance = [next(float(row["probability"]) for row in rows if row["course"] == "C01") for rows in (after, never)]
         self.assertNotAlmostEqual(*chance, places=3)
-        self.assertIn("--carry-over", self.fit("--model", "cmm", "--emission", "bernoulli", "--carry-over", code=2).err)
+        # In a chain: what comes after known periods is answered, gaps are refused in a line.
+        self.run_program("prepare", "t.csv", "--min-takers", 1, "--out", "t.cohort", "--quiet")
+        chain = ("--model", "cmm", "--emission", "bernoulli", "--states", 2, "--carry-over")
+        self.assertIn("nb with --carry-over", self.fit(*chain, cohort="t.cohort", code=3).err)
+        whole = ("t.cohort", "--where", "periods = 3")
+        self.run_program("fit", *whole, *chain, "--out", "chain.desirepath", "--quiet")
+        self.run_program("sample", "chain.desirepath", "--count", 20, "--csv")
+        self.run_program("states", "chain.desirepath", *whole)
+        student = self.run_program("score", "chain.desirepath", *whole, "--csv").rows[0]["student"]
+        rows = self.run_program("infer", "chain.desirepath", *whole, "--student", student, "--known-periods", "1", "--csv").rows
+        self.assertEqual({row["period"] for row in rows}, {"2", "3"})
+        done = self.run_program("infer", "chain.desirepath", "--took", "C01@1", "--period", "2", code=3)
+        self.assertIn("--carry-over", done.err)
+        self.assertIn("hct", done.err)
 
     def test_what_cannot_be_answered_is_said_in_a_line(self):
         for arguments, code, words in [

@@ -131,6 +131,12 @@ class Report(ProgramTest):
         page, text = self.report("states.desirepath", "all.cohort", "--sections", "evaluation", "--evaluation", "e/evaluation.json")
         self.assertEqual(page.sections, ["evaluation"])
         self.assertNotIn("fit_seconds", text)
+        for field, value in [("size", 1e300), ("size", -(2 ** 40)), ("size", 2.5)]:
+            damaged = json.loads(self.read("e/evaluation.json"))
+            damaged["summaries"][0][field] = value
+            self.write("damaged.json", json.dumps(damaged))
+            done = self.run_program("report", "states.desirepath", "all.cohort", "--evaluation", "damaged.json", "--out", "d.html", code=3)
+            self.assertIn("evaluation.json", done.err)
 
     def test_refusals(self):
         self.university()

@@ -5,8 +5,7 @@
 #include <cmath>
 
 #include "desirepath/core/error.h"
-#include "desirepath/core/setting_name.h"
-#include "desirepath/core/text.h"
+#include "desirepath/emissions/carried_bernoulli.h"
 #include "desirepath/emissions/hidden_tree.h"
 
 namespace desirepath::inline emissions {
@@ -255,6 +254,10 @@ std::unique_ptr<LeftOut> BernoulliLearner::leave_out(const StepRows& rows, const
   return std::make_unique<BernoulliLeftOut>(rows, count_bits(rows, responsibilities, compute), options_.pseudocount);
 }
 
+std::string BernoulliLearner::misfit(const Emission& emission) const {
+  return dynamic_cast<const BernoulliEmission*>(&emission) != nullptr ? "" : "carry-over";
+}
+
 double BernoulliLearner::log_prior(const StepRows&, const Emission& emission) const {
   if (options_.pseudocount == 0) return 0;
   const RowMatrix& p = dynamic_cast<const BernoulliEmission&>(emission).probability();
@@ -276,11 +279,10 @@ double BernoulliLearner::work_estimate(const StepRows& rows, Id states) const {
 
 namespace {
 
-/// Independent courses whose timings have probabilities, with retakes: a hidden tree without hidden values.
+/// In a step of several periods, independent courses whose timings have probabilities, with retakes: a hidden tree
+/// without hidden values. Steps of one period are told what was taken before.
 std::unique_ptr<EmissionLearner> carry_over_learner(const BernoulliOptions& options, const StepShape& shape) {
-  if (shape.periods == 1)
-    throw OptionError(concat(setting_name("carry-over"), ": a step of one period knows nothing of those before; give ",
-                             setting_name("model"), " nb"));
+  if (shape.periods == 1) return std::make_unique<CarriedBernoulliLearner>(options.pseudocount);
   HiddenTreeOptions timings;
   timings.tree_states = 1;
   timings.link_prior = 1;
@@ -300,6 +302,7 @@ EmissionFamily bernoulli_family() {
             return std::make_unique<BernoulliLearner>(options);
           },
           [](const ArchiveReader& archive, const std::string& prefix) -> std::unique_ptr<Emission> {
+            if (archive.has(prefix + ".first")) return CarriedBernoulliEmission::load(archive, prefix);
             if (!archive.has(prefix + ".probability")) return HiddenTreeEmission::load(archive, prefix);
             return BernoulliEmission::load(archive, prefix);
           }};

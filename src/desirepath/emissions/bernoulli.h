@@ -39,7 +39,7 @@ struct BernoulliOptions {
   bool carry_over = false;   // a course taken before has its own probability
 
   void declare(SettingVisitor& visit) {
-    visit(Setting("carry-over", "a probability of its own once a course was taken before (models of one step)"),
+    visit(Setting("carry-over", "a probability of its own once a course was taken before"),
           carry_over);
     visit(Setting("pseudocount",
                   "students added to each cell of a course's table: rare courses stay possible in every state")
@@ -56,6 +56,7 @@ class BernoulliLearner : public EmissionLearner {
                                      const Compute& compute) const override;
   std::unique_ptr<LeftOut> leave_out(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
                                      const Compute& compute) const override;
+  std::string misfit(const Emission& emission) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;
   bool needs_previous(const StepRows&) const override { return false; }
   double memory_estimate(Id bits, Id states, int threads) const override;

@@ -78,6 +78,8 @@ class Emission {
   virtual Id bit_count() const = 0;
   /// Whether it is made for steps of so many periods and courses.
   virtual bool fits(Id periods, Id courses) const { return std::int64_t{periods} * courses == bit_count(); }
+  /// Whether its rows tell what was taken in earlier periods (with_history); then given() answers nothing.
+  virtual bool needs_history() const { return false; }
   /// The kinds score() gives, best first.
   virtual std::span<const LikelihoodKind> likelihood_kinds() const = 0;
   /// The kind that learning climbs.
@@ -128,6 +130,8 @@ class EmissionLearner {
  public:
   virtual ~EmissionLearner() = default;
   virtual std::string_view family() const = 0;
+  /// Whether its rows tell what was taken in earlier periods.
+  virtual bool needs_history() const { return false; }
   /// The M step EM starts from; whatever is drawn comes from the restart's own stream.
   virtual std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities, const RandomStream&,
                                           const Compute& compute) const {

@@ -4,10 +4,13 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/json_number.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline evaluation {
@@ -27,11 +30,18 @@ double number(const json& object, const char* name) {
   return value;
 }
 
+template <class Whole>
+Whole whole(const json& value) {
+  const std::optional<std::int64_t> number = whole_number_in(value);
+  if (!number || !std::in_range<Whole>(*number)) throw json::other_error::create(501, "no whole number", nullptr);
+  return static_cast<Whole>(*number);
+}
+
 EvaluationSummary summary_from(const json& entry) {
   EvaluationSummary summary;
   summary.model = entry.at("model").get<std::string>();
   summary.kind = entry.at("likelihood_kind").get<std::string>();
-  summary.size = entry.at("size").is_null() ? 0 : entry.at("size").get<Id>();
+  summary.size = entry.at("size").is_null() ? 0 : whole<Id>(entry.at("size"));
   for (const auto& [name, found] : entry.at("found").items()) {
     if (found.at("mean").is_null()) continue;
     summary.found[name] = {number(found, "mean"), number(found, "spread"), 0};
@@ -65,9 +75,12 @@ Evaluation read_evaluation(const std::filesystem::path& path) {
     const json read = json::parse(text);
     if (read.at("schema").get<std::string>() != "desirepath/evaluate/1") throw refusal();
     Evaluation evaluation;
-    evaluation.training_students = read.at("training_students").get<std::int64_t>();
-    evaluation.held_out_students = read.at("held_out_students").get<std::int64_t>();
-    evaluation.seeds = read.at("seeds").get<std::vector<std::uint64_t>>();
+    evaluation.training_students = whole<std::int64_t>(read.at("training_students"));
+    evaluation.held_out_students = whole<std::int64_t>(read.at("held_out_students"));
+    for (const json& seed : read.at("seeds")) {
+      if (!seed.is_number_unsigned()) throw refusal();
+      evaluation.seeds.push_back(seed.get<std::uint64_t>());
+    }
     evaluation.remarks = read.at("notes").get<std::vector<std::string>>();
     for (const json& entry : read.at("summaries"))
       evaluation.summaries.push_back(summary_from(entry));

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "desirepath/core/error.h"
+#include "desirepath/models/chain_history.h"
 #include "desirepath/models/hidden_chain.h"
 
 namespace desirepath::inline models {
@@ -56,14 +57,16 @@ Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const 
                                  Conditioning conditioning) const {
   check_evidence(evidence);
   const Id courses = schema().course_count();
+  const bool inside = std::ranges::all_of(asked, [&](Id bit) { return bit >= 0 && bit < schema().bit_count(); });
+  if (!inside) throw InputError("a bit outside the model is asked for");
   const ChainEvidence data(evidence, layout_);
   const std::vector<RowScores> scores = answer_scores(data, compute);
+  if (layout_.with_history) return marginals_ahead(evidence, data, scores, asked, compute);
   const RowMatrix posterior = posterior_of(data, scores, compute);
   // Bits asked for, by step, in the step's own numbers.
   std::vector<std::vector<Id>> local(layout_.steps.size());
   std::vector<std::vector<Index>> columns(layout_.steps.size());
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    if (asked[i] < 0 || asked[i] >= schema().bit_count()) throw InputError("a bit outside the model is asked for");
     for (std::size_t step = 0; step < layout_.steps.size(); ++step) {
       const PeriodRange& periods = layout_.steps[step];
       if (asked[i] < periods.first * courses || asked[i] >= periods.last * courses) continue;
@@ -147,6 +150,23 @@ Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const 
   return result;
 }
 
+Estimates HiddenChain::marginals_ahead(const EvidenceBatch& evidence, const ChainEvidence& data,
+                                       const std::vector<RowScores>& scores, std::span<const Id> asked,
+                                       const Compute& compute) const {
+  const Id courses = schema().course_count();
+  Estimates result;
+  result.value.setZero(data.student_count(), static_cast<Index>(asked.size()));
+  const HistoryAhead ahead(answers_, layout_, courses);
+  compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
+    for_each_posterior(answers_, data, scores, range, [&](std::int64_t s, double, const ChainPosterior& posterior) {
+      const RowMatrix shares = ahead.course_shares(evidence, s, posterior);
+      for (std::size_t i = 0; i < asked.size(); ++i)
+        result.value(s, static_cast<Index>(i)) = shares(asked[i] / courses, asked[i] % courses);
+    });
+  });
+  return result;
+}
+
 EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomStream& stream, const Compute& compute,
                                     Conditioning conditioning) const {
   check_evidence(evidence);
@@ -176,7 +196,18 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
   });
   std::vector<std::vector<std::vector<Id>>> bits(layout_.steps.size(),
                                                  std::vector<std::vector<Id>>(students));  // by step, student
-  for (std::size_t p = 0; p < data.pools.size(); ++p) {
+  if (layout_.with_history) {
+    const HistoryAhead ahead(answers_, layout_, courses);
+    compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
+      for (auto s = static_cast<std::size_t>(range.first); s < static_cast<std::size_t>(range.last); ++s) {
+        std::vector<std::vector<Id>> drawn =
+            ahead.draw(evidence, static_cast<std::int64_t>(s), path[s], stream.child(s));
+        for (std::size_t step = 0; step < bits.size(); ++step)
+          bits[step][s] = std::move(drawn[step]);
+      }
+    });
+  }
+  for (std::size_t p = 0; p < data.pools.size() && !layout_.with_history; ++p) {
     const RowPool& pool = data.pools[p];
     const StepRows blank = one_unknown_row(pool.rows.bit_count());
     const auto draw = [&](const GivenPattern& given, std::span<const Id> taken, std::int64_t at) {

@@ -1,5 +1,7 @@
 #include "desirepath/models/chain_evidence.h"
 
+#include "desirepath/models/chain_history.h"
+
 namespace desirepath::inline models {
 
 StepLayout StepLayout::of(TimeStructure structure, Id periods) {
@@ -23,11 +25,12 @@ StepLayout StepLayout::of(TimeStructure structure, Id periods) {
 
 ChainEvidence::ChainEvidence(const EvidenceBatch& evidence, const StepLayout& step_layout)
     : layout(&step_layout), students(evidence.student_count()) {
+  const EvidenceBatch rows = layout->with_history ? with_history(evidence) : evidence;
   for (const std::vector<Id>& pool : layout->pools) {
     std::vector<PeriodRange> steps;
     for (const Id step : pool)
       steps.push_back(layout->steps[static_cast<std::size_t>(step)]);
-    pools.push_back(collect_rows(evidence, steps));
+    pools.push_back(collect_rows(rows, steps));
   }
   const Id periods = evidence.period_count();
   presence.reserve(static_cast<std::size_t>(students * layout->step_count()));

@@ -21,6 +21,7 @@ struct StepLayout {
   std::vector<std::vector<Id>> pools;  // steps that share emissions
   std::vector<Id> pool_of;             // by step
   std::vector<Id> place_of;            // by step, within its pool
+  bool with_history = false;           // rows tell what was taken before (chain_history.h)
 
   static StepLayout of(TimeStructure structure, Id periods);
   Id step_count() const { return static_cast<Id>(steps.size()); }

@@ -45,13 +45,14 @@ class ChainFit : public Training {
     identity_ = {choice.model->name, choice.emission->name, choice.emission->name == choice.model->default_emission,
                  structure, cohort_.schema()};
     split_validation();
+    learner_ = choice.emission->learner(options_.values(), layout_.shape(cohort_.schema()));
+    layout_.with_history = learner_->needs_history();
     evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(*train_), layout_);
     chain_.schema = cohort_.schema();
     chain_.states = settings_.states;
     chain_.state_pseudocount = settings_.state_pseudocount;
     chain_.fixed = fixed_from_rows(context_, cohort_.schema(), layout_, settings_.states);
     if (!settings_.weights.empty()) chain_.weights = student_weights(*train_, settings_.weights);
-    learner_ = choice.emission->learner(options_.values(), layout_.shape(cohort_.schema()));
     if (!context_.checkpoint.empty() || !context_.checkpoint_bytes.empty())
       owner_ = {task.digest(), cohort_.fingerprint()};
     weigh_rows(*evidence_, chain_.weights);

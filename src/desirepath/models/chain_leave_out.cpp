@@ -88,6 +88,8 @@ Vector chain_leave_one_out(const Model& model, const std::string& training, cons
   const std::string& family = chain.identity().emission;
   if (family != BernoulliEmission::family_name && family != HiddenTreeEmission::family_name)
     throw OptionError(concat("leave-one-out: there is none for the emission '", family, "'"));
+  if (chain.layout().with_history)
+    throw OptionError(concat("leave-one-out: there is none for a chain with ", setting_name("carry-over")));
   if (settings.validation)
     throw OptionError(concat("leave-one-out: the model was trained on a share of the students (",
                              setting_name("validation"), "); train on all"));

@@ -88,6 +88,7 @@ std::string ChainParameters::fault(const StepLayout& layout, const Schema& schem
     if (!emission->fits(shape.periods, shape.courses) || emission->state_count() < 1 ||
         emission->state_count() + (has_left_state ? 1 : 0) != states)
       return "emissions do not fit courses and states";
+    if (emission->needs_history() != emissions.front()->needs_history()) return "only some states carry over";
   }
   std::string fault = fault_of(prior, departures, layout, schema);
   if (!fault.empty() || !mass_law) return fault;

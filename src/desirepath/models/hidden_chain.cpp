@@ -9,6 +9,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
+#include "desirepath/models/chain_history.h"
 #include "desirepath/models/state_weights.h"
 
 namespace desirepath::inline models {
@@ -31,6 +32,7 @@ HiddenChain::HiddenChain(ChainIdentity identity, ChainParameters parameters)
       answers_(parameters_.answering()),
       layout_(StepLayout::of(identity_.structure, identity_.schema.period_count())) {
   assert(parameters_.fault(layout_, identity_.schema).empty());
+  layout_.with_history = parameters_.emissions.front()->needs_history();
 }
 
 std::string HiddenChain::name() const {
@@ -162,6 +164,7 @@ RowMatrix HiddenChain::course_probabilities(Id period) const {
     if (period < periods.first || period >= periods.last) continue;
     const auto pool = static_cast<std::size_t>(layout_.pool_of[static_cast<std::size_t>(step)]);
     const Id courses = schema().course_count();
+    if (layout_.with_history) return HistoryAhead(answers_, layout_, courses).state_profile(step);
     const RowMatrix all = parameters_.emissions[pool]->bit_probabilities();
     if (!all.allFinite()) throw NumericalError("the model's numbers are so large that a probability is lost");
     return all.middleRows(Index{period - periods.first} * courses, courses);

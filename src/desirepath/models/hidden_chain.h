@@ -68,6 +68,10 @@ class HiddenChain : public Model, public HiddenStates {
   std::vector<RowScores> answer_scores(const ChainEvidence& data, const Compute& compute) const;
   /// p(state | evidence), students by (step, state).
   RowMatrix posterior_of(const ChainEvidence& data, const std::vector<RowScores>& scores, const Compute& compute) const;
+  /// Marginals of a chain that knows what was taken before.
+  Estimates marginals_ahead(const EvidenceBatch& evidence, const ChainEvidence& data,
+                            const std::vector<RowScores>& scores, std::span<const Id> asked,
+                            const Compute& compute) const;
   std::unique_ptr<GivenPattern> given(std::size_t pool, const UnknownBits& unknown, Conditioning conditioning) const;
 
   ChainIdentity identity_;

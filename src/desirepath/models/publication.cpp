@@ -239,6 +239,10 @@ Publication publish(FitResult& fit, const TrainingTask& task) {
                               " students in some period"));
   }
   const auto& chain = dynamic_cast<const HiddenChain&>(*fit.model);
+  if (chain.layout().with_history) {
+    throw OptionError(concat(setting_name("publish"), ": a chain with ", setting_name("carry-over"),
+                             " tells of the few who repeat a course, and cannot be published"));
+  }
   ChainParameters parameters =
       chain.identity().has_kinds ? rounded(chain, fit, report.rounded) : rounded_committee(chain, fit);
   publish_trees(chain, task, parameters, report);

@@ -1,0 +1,150 @@
+#include "desirepath/emissions/carried_bernoulli.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+
+#include "desirepath/core/error.h"
+
+namespace desirepath::inline emissions {
+
+CarriedBernoulliEmission::CarriedBernoulliEmission(RowMatrix first, RowMatrix again)
+    : first_(std::move(first)), again_(std::move(again)) {
+  const Index states = first_.cols();
+  const CourseMarks marks = this->marks();
+  assert(again_.size() == 0 || (again_.rows() == first_.rows() && again_.cols() == states));
+  base_.resize(1, states);
+  marks_.resize(marks.count(), states);
+  for (Id course = 0; course < marks.courses; ++course) {
+    for (Index k = 0; k < states; ++k) {
+      const double p = first_(course, k), q = this->again()(course, k);
+      if (!(p >= 0 && p <= 1 && q >= 0 && q <= 1)) throw NumericalError("Bernoulli: a probability outside 0 .. 1");
+      const LogScore no = LogScore::of(1 - p), not_again = LogScore::of(1 - q);
+      base_.set(0, k, base_.get(0, k) + no);
+      marks_.set(marks.first(course), k, LogScore::of(p) - no);
+      marks_.set(marks.had(course), k, not_again - no);
+      marks_.set(marks.again(course), k, LogScore::of(q) - not_again);
+    }
+  }
+  base_.drop_empty_counts();
+  marks_.drop_empty_counts();
+}
+
+std::unique_ptr<CarriedBernoulliEmission> CarriedBernoulliEmission::load(const ArchiveReader& archive,
+                                                                         const std::string& prefix) {
+  RowMatrix first = archive.read_matrix(prefix + ".first"), again;
+  if (archive.has(prefix + ".again")) again = archive.read_matrix(prefix + ".again");
+  const auto sound = [](const RowMatrix& shares) { return ((shares.array() >= 0) && (shares.array() <= 1)).all(); };
+  if (!sound(first) || !sound(again)) archive.refuse("damaged: a probability outside 0 .. 1");
+  if (again.size() > 0 && (again.rows() != first.rows() || again.cols() != first.cols()))
+    archive.refuse("damaged: probabilities of other courses or states");
+  return std::make_unique<CarriedBernoulliEmission>(std::move(first), std::move(again));
+}
+
+std::span<const LikelihoodKind> CarriedBernoulliEmission::likelihood_kinds() const {
+  static constexpr std::array kinds = {LikelihoodKind::mass};
+  return kinds;
+}
+
+RowScores CarriedBernoulliEmission::score(const StepRows& rows, LikelihoodKind, Precision,
+                                          const Compute& compute) const {
+  assert(rows.all_known());
+  const Index states = state_count();
+  const bool zeros = marks_.has_zeros() || base_.has_zeros();
+  RowScores scores;
+  scores.log_likelihood.resize(rows.row_count(), states);
+  compute.for_blocks(rows.row_count(), 512, [&](Range range) {
+    Eigen::RowVectorXd counts(states);
+    for (std::int64_t row = range.first; row < range.last; ++row) {
+      auto target = scores.log_likelihood.row(row);
+      target = base_.finite.row(0);
+      for (const Id mark : rows.taken(row))
+        target += marks_.finite.row(mark);
+      if (!zeros) continue;
+      counts.setZero();
+      if (base_.has_zeros()) counts = base_.zeros.row(0);
+      if (marks_.has_zeros()) {
+        for (const Id mark : rows.taken(row))
+          counts += marks_.zeros.row(mark);
+      }
+      for (Index k = 0; k < states; ++k) {
+        if (counts[k] > 0.5) target[k] = -infinity;
+      }
+    }
+  });
+  return scores;
+}
+
+std::unique_ptr<GivenPattern> CarriedBernoulliEmission::given(const UnknownBits&) const {
+  throw InputError("carry-over: what was had before is not known");
+}
+
+RowMatrix CarriedBernoulliEmission::bit_probabilities() const {
+  RowMatrix both(2 * first_.rows(), first_.cols());
+  both << first_, again();
+  return both;
+}
+
+std::unique_ptr<Emission> CarriedBernoulliEmission::reordered(std::span<const Id> order) const {
+  const auto columns = [&](const RowMatrix& shares) {
+    RowMatrix result(shares.rows(), static_cast<Index>(order.size()));
+    for (std::size_t k = 0; k < order.size() && shares.size() > 0; ++k)
+      result.col(static_cast<Index>(k)) = shares.col(order[k]);
+    return result;
+  };
+  return std::make_unique<CarriedBernoulliEmission>(columns(first_), columns(again_));
+}
+
+void CarriedBernoulliEmission::save(ArchiveWriter& archive, const std::string& prefix) const {
+  archive.add(prefix + ".first", first_);
+  if (again_.size() > 0) archive.add(prefix + ".again", again_);
+}
+
+std::unique_ptr<Emission> CarriedBernoulliLearner::maximise(const StepRows& rows, const RowMatrix& responsibilities,
+                                                            const Emission*, const Compute& compute) const {
+  const BitCounts counts = count_bits(rows, responsibilities, compute);
+  const CourseMarks marks{rows.bit_count() / 3};
+  const Index states = responsibilities.cols();
+  const auto share = [&](double taken, double of) {
+    const double weight = of + 2 * pseudocount_;
+    // A state without students keeps to even odds until it is re-seeded.
+    return weight > 0 ? std::clamp((taken + pseudocount_) / weight, 0.0, 1.0) : 0.5;
+  };
+  bool has_history = false;
+  for (Id course = 0; course < marks.courses && !has_history; ++course)
+    has_history = !rows.column(marks.had(course)).empty();
+  RowMatrix first(marks.courses, states), again(has_history ? marks.courses : 0, states);
+  for (Id course = 0; course < marks.courses; ++course) {
+    for (Index k = 0; k < states; ++k) {
+      const double had = counts.taken(marks.had(course), k);
+      first(course, k) =
+          share(counts.taken(marks.first(course), k), std::max(0.0, counts.known(marks.had(course), k) - had));
+      if (has_history) again(course, k) = share(counts.taken(marks.again(course), k), had);
+    }
+  }
+  return std::make_unique<CarriedBernoulliEmission>(std::move(first), std::move(again));
+}
+
+std::string CarriedBernoulliLearner::misfit(const Emission& emission) const {
+  return emission.needs_history() ? "" : "no carry-over";
+}
+
+double CarriedBernoulliLearner::log_prior(const StepRows&, const Emission& emission) const {
+  if (pseudocount_ == 0) return 0;
+  const auto& carried = dynamic_cast<const CarriedBernoulliEmission&>(emission);
+  const auto sum = [](const RowMatrix& p) { return (p.array().log() + (-p.array()).log1p()).sum(); };
+  // Where nothing comes before there is no second set of numbers.
+  const bool both = carried.parameter_count() > carried.first().size();
+  return pseudocount_ * (sum(carried.first()) + (both ? sum(carried.again()) : 0));
+}
+
+double CarriedBernoulliLearner::memory_estimate(Id bits, Id states, int) const {
+  return 8.0 * 3 * bits * states * 8;
+}
+
+double CarriedBernoulliLearner::work_estimate(const StepRows& rows, Id states) const {
+  return 2.0 * static_cast<double>(rows.all_taken().one_count()) * states + 30.0 * rows.bit_count() * states;
+}
+
+}  // namespace desirepath::inline emissions

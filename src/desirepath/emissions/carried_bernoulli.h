@@ -1,0 +1,72 @@
+// Independent bits that remember: in each state every course has one probability for those who had not taken it before,
+// and another for those who had. For chains, whose steps are single periods.
+//
+// A row has three bits a course (course_marks): taken for the first time, had before, taken again. All three are
+// known, so that scores and counts are sums over what students took.
+#pragma once
+
+#include "desirepath/emissions/bernoulli.h"
+
+namespace desirepath::inline emissions {
+
+/// Bits of a course in a row with history.
+struct CourseMarks {
+  Id courses = 0;
+  Id first(Id course) const { return course; }
+  Id had(Id course) const { return courses + course; }
+  Id again(Id course) const { return 2 * courses + course; }
+  Id count() const { return 3 * courses; }
+};
+
+class CarriedBernoulliEmission : public Emission {
+ public:
+  /// first, again: courses by states, each in 0 .. 1. again is empty where nothing comes before.
+  CarriedBernoulliEmission(RowMatrix first, RowMatrix again);
+  static std::unique_ptr<CarriedBernoulliEmission> load(const ArchiveReader& archive, const std::string& prefix);
+
+  const RowMatrix& first() const { return first_; }
+  /// What holds for those who had the course.
+  const RowMatrix& again() const { return again_.rows() > 0 ? again_ : first_; }
+  std::string_view family() const override { return BernoulliEmission::family_name; }
+  Id state_count() const override { return static_cast<Id>(first_.cols()); }
+  Id bit_count() const override { return marks().count(); }
+  bool fits(Id periods, Id courses) const override { return periods == 1 && courses == first_.rows(); }
+  bool needs_history() const override { return true; }
+  std::span<const LikelihoodKind> likelihood_kinds() const override;
+  RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
+                  const Compute& compute) const override;
+  /// Rows with history know everything: there is nothing to be given.
+  std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
+  /// Both probabilities, one set above the other.
+  RowMatrix bit_probabilities() const override;
+  std::int64_t parameter_count() const override { return first_.size() + again_.size(); }
+  std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
+  void save(ArchiveWriter& archive, const std::string& prefix) const override;
+  std::int64_t byte_count() const override { return (first_.size() + again_.size()) * 8; }
+
+ private:
+  CourseMarks marks() const { return {static_cast<Id>(first_.rows())}; }
+
+  RowMatrix first_, again_;
+  LogScoreTable base_;   // one entry: nothing had, nothing taken
+  LogScoreTable marks_;  // what each mark adds
+};
+
+class CarriedBernoulliLearner : public EmissionLearner {
+ public:
+  explicit CarriedBernoulliLearner(double pseudocount) : pseudocount_(pseudocount) {}
+  std::string_view family() const override { return BernoulliEmission::family_name; }
+  bool needs_history() const override { return true; }
+  std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
+                                     const Compute& compute) const override;
+  std::string misfit(const Emission& emission) const override;
+  double log_prior(const StepRows& rows, const Emission& emission) const override;
+  bool needs_previous(const StepRows&) const override { return false; }
+  double memory_estimate(Id bits, Id states, int threads) const override;
+  double work_estimate(const StepRows& rows, Id states) const override;
+
+ private:
+  double pseudocount_;
+};
+
+}  // namespace desirepath::inline emissions
