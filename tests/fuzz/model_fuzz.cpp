@@ -11,26 +11,35 @@ namespace {
 using namespace desirepath;
 const Compute one_thread(1);
 
+test::Bytes file_of(const Cohort& cohort, const FitOptions& options) {
+  const TrainingContext context{one_thread};
+  const FitResult fit = fit_model(cohort, options, context);
+  ArchiveWriter archive("model");
+  fit.model->save(archive);
+  archive.set("training", training_record({cohort, options, context}, fit));
+  return archive.bytes();
+}
+
 std::vector<test::Bytes> made_seeds() {
   std::vector<test::Bytes> seeds;
   const Cohort cohort = test::fuzz_cohort();
-  for (const FitOptions& options : test::fuzz_fits()) {
-    const TrainingContext context{one_thread};
-    const FitResult fit = fit_model(cohort, options, context);
-    ArchiveWriter archive("model");
-    fit.model->save(archive);
-    archive.set("training", training_record({cohort, options, context}, fit));
-    seeds.push_back(archive.bytes());
-  }
+  for (const FitOptions& options : test::fuzz_fits())
+    seeds.push_back(file_of(cohort, options));
+  // Chains with carry-over take no gaps.
+  const Cohort whole =
+      test::random_cohort({.students = 16, .courses = 3, .periods = 2, .unknown = 0, .left = 0.2}, RandomStream(7));
+  for (const char* choice : {"hmm+bernoulli", "cmm+bernoulli"})
+    seeds.push_back(file_of(whole, FitOptions(choice).set("states", 2).set("iterations", 4).set("carry-over", true)));
   return seeds;
 }
 
-void ask(const StoredModel& stored) {
+void ask(const StoredModel& stored, double unknown) {
   const Model& model = *stored.model;
   const Schema& schema = model.schema();
   if (schema.bit_count() > 60) return;  // the schema is the file's: another than the seeds' costs time alone
   const Cohort cohort = test::random_cohort(
-      {.students = 4, .courses = schema.course_count(), .periods = schema.period_count()}, RandomStream(3));
+      {.students = 4, .courses = schema.course_count(), .periods = schema.period_count(), .unknown = unknown},
+      RandomStream(3));
   const EvidenceBatch evidence = EvidenceBatch::of(cohort);
   std::vector<Id> all(static_cast<std::size_t>(schema.bit_count()));
   for (Id bit = 0; bit < schema.bit_count(); ++bit)
@@ -62,7 +71,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const ArchiveReader archive = ArchiveReader::from_bytes({bytes.begin(), bytes.end()}, "file");
     (void)FileContents(archive).to_json().dump();
     const StoredModel stored = load_model(archive);
-    ask(stored);
+    ask(stored, 0);
+    ask(stored, 0.2);
     static const Cohort cohort = test::fuzz_cohort();
     test::require_numbers(leave_one_out(stored, cohort, one_thread));
   } catch (const Error&) {  // refused, with a reason

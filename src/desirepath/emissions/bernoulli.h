@@ -39,8 +39,7 @@ struct BernoulliOptions {
   bool carry_over = false;   // a course taken before has its own probability
 
   void declare(SettingVisitor& visit) {
-    visit(Setting("carry-over", "a probability of its own once a course was taken before"),
-          carry_over);
+    visit(Setting("carry-over", "a probability of its own once a course was taken before"), carry_over);
     visit(Setting("pseudocount",
                   "students added to each cell of a course's table: rare courses stay possible in every state")
               .at_least(0),
