@@ -344,6 +344,7 @@ class Ask(ProgramTest):
         chain = ("--model", "cmm", "--emission", "bernoulli", "--states", 2, "--carry-over")
         self.assertIn("nb with --carry-over", self.fit(*chain, cohort="t.cohort", code=3).err)
         whole = ("t.cohort", "--where", "periods = 3")
+        self.assertIn("cannot be published", self.run_program("fit", *whole, *chain, "--publish", "--out", "p.desirepath", code=2).err)
         self.run_program("fit", *whole, *chain, "--out", "chain.desirepath", "--quiet")
         self.run_program("sample", "chain.desirepath", "--count", 20, "--csv")
         self.run_program("states", "chain.desirepath", *whole)

@@ -100,11 +100,12 @@ FitOptions FitOptions::from_record(const nlohmann::ordered_json& record, const C
 
 std::vector<Setting> all_fit_settings(const Catalog& catalog) {
   std::vector<Setting> all;
-  const auto add = [&](const SettingDeclaration& declaration, const std::string& whose) {
+  // What most models say of a setting needs no name before it; a family's words always have one.
+  const auto add = [&](const SettingDeclaration& declaration, const std::string& whose, bool named_first) {
     for (Setting& info : list_settings(declaration)) {
       const auto found = std::ranges::find(all, info.name, &Setting::name);
       if (found == all.end()) {
-        if (!whose.empty()) info.what = concat(whose, ": ", info.what);
+        if (named_first) info.what = concat(whose, ": ", info.what);
         all.push_back(std::move(info));
         continue;
       }
@@ -113,9 +114,9 @@ std::vector<Setting> all_fit_settings(const Catalog& catalog) {
     }
   };
   for (const ModelEntry& entry : catalog.models)
-    add(entry.settings, "");
+    add(entry.settings, entry.name, false);
   for (const EmissionFamily& family : catalog.emissions)
-    add(family.settings, family.name);
+    add(family.settings, family.name, true);
   return all;
 }
 

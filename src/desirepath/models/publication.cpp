@@ -211,12 +211,20 @@ Cohort without_rare_courses(const Cohort& cohort, std::int64_t least) {
 }
 
 void require_publishable(const FitOptions& options) {
+  const ModelEntry& model = *options.choice().model;
+  const auto carry_over = options.values().find("carry-over");
+  if (carry_over != options.values().end() && carry_over->second == SettingValue(true) &&
+      model.structure != TimeStructure::one_step) {
+    throw OptionError(concat(setting_name("publish"), ": a chain with ", setting_name("carry-over"),
+                             " tells of the few who repeat a course, and cannot be published"));
+  }
   if (options.choice().emission != nullptr) return;
-  throw OptionError(concat(setting_name("publish"), ": ", options.choice().model->name,
+  throw OptionError(concat(setting_name("publish"), ": ", model.name,
                            " cannot be published; models with hidden states and hidden trees can"));
 }
 
 Publication publish(FitResult& fit, const TrainingTask& task) {
+  require_publishable(task.options);
   Publication report;
   report.students = fit.students;
   report.states_before = fit.states;
@@ -239,10 +247,6 @@ Publication publish(FitResult& fit, const TrainingTask& task) {
                               " students in some period"));
   }
   const auto& chain = dynamic_cast<const HiddenChain&>(*fit.model);
-  if (chain.layout().with_history) {
-    throw OptionError(concat(setting_name("publish"), ": a chain with ", setting_name("carry-over"),
-                             " tells of the few who repeat a course, and cannot be published"));
-  }
   ChainParameters parameters =
       chain.identity().has_kinds ? rounded(chain, fit, report.rounded) : rounded_committee(chain, fit);
   publish_trees(chain, task, parameters, report);
