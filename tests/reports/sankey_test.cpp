@@ -206,7 +206,7 @@ TEST(StateSankey, TakesAnyNameAndNothingAtAll) {
   std::vector<std::string> names = test::hostile_names();
   names.emplace_back();
   for (std::size_t shift = 0; shift < names.size(); ++shift) {
-    std::ranges::rotate(names, names.begin() + 1);
+    std::rotate(names.begin(), names.begin() + 1, names.end());
     const StateFlows flows = example_flows({names[0], names[1], names[2]});
     test::expect_sound(state_sankey(flows, three_periods()));
     test::expect_sound(state_sankey(flows, three_periods(), {RibbonWidth::probability, {0, 3}}));
