@@ -269,8 +269,9 @@ TEST(ChainHistoryFit, OneStateIsCountedByHand) {
     const FitResult fit = test::fit(cohort, carried(choice, 1).set("pseudocount", 0.25));
     const bool tied = choice.starts_with("hmm");
     const EvidenceBatch students = EvidenceBatch::of(cohort);
+    std::array<std::array<double, 3>, 3> all_had{}, all_again{};  // by course, pool
     for (Id course = 0; course < 3; ++course) {
-      std::array<double, 3> fresh{}, first{}, had{}, again{};  // by period
+      std::array<double, 3> fresh{}, first{}, had{}, again{};  // by pool
       for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
         bool before = false;
         for (Id t = 0; t < 3; ++t) {
@@ -285,9 +286,23 @@ TEST(ChainHistoryFit, OneStateIsCountedByHand) {
         const auto& emission =
             dynamic_cast<const CarriedBernoulliEmission&>(*test::chain_of(fit).parameters().emissions[pool]);
         EXPECT_NEAR(emission.first()(course, 0), (first[pool] + 0.25) / (fresh[pool] + 0.5), 1e-12);
-        if (tied || pool > 0) {
-          EXPECT_NEAR(emission.again()(course, 0), (again[pool] + 0.25) / (had[pool] + 0.5), 1e-12);
-        }
+      }
+      all_had[static_cast<std::size_t>(course)] = had;
+      all_again[static_cast<std::size_t>(course)] = again;
+    }
+    for (std::size_t pool = tied ? 0 : 1; pool < (tied ? 1U : 3U); ++pool) {
+      double had = 0, again = 0;
+      for (std::size_t course = 0; course < 3; ++course) {
+        had += all_had[course][pool];
+        again += all_again[course][pool];
+      }
+      const double usual = (again + 0.5) / (had + 1);
+      const auto& emission =
+          dynamic_cast<const CarriedBernoulliEmission&>(*test::chain_of(fit).parameters().emissions[pool]);
+      for (std::size_t course = 0; course < 3; ++course) {
+        const double expected = (all_again[course][pool] + usual) / (all_had[course][pool] + 1);
+        EXPECT_NEAR(emission.again()(static_cast<Index>(course), 0),
+                    (all_again[course][pool] + 5 * expected) / (all_had[course][pool] + 5), 1e-12);
       }
     }
     // Two probabilities a course in every period but the first.
@@ -373,6 +388,17 @@ TEST(ChainHistoryFit, WeightTwoIsTheRowTwice) {
       test::fit(twice.weighted,
                 carried("cmm+bernoulli", 2).set("start", std::string("kmeans")).set("weights", std::string("weight")));
   EXPECT_NEAR(doubled.objective, weighted.objective, 1e-9 * std::abs(doubled.objective));
+}
+
+TEST(ChainHistoryFit, ValidationStudentsHaveTheirHistoryToo) {
+  const Cohort cohort =
+      test::random_cohort({.students = 80, .courses = 4, .periods = 3, .unknown = 0}, RandomStream(15));
+  const Compute compute(2);
+  TrainingContext context{compute};
+  context.validation = &cohort;
+  const FitResult fit = fit_model(cohort, carried("cmm+bernoulli", 2), context);
+  const double mean = fit.model->log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, compute).value.mean();
+  EXPECT_NEAR(fit.validation_trace[static_cast<std::size_t>(fit.best_iteration)], mean, 1e-9);
 }
 
 TEST(ChainHistoryFit, RefusesWhatItCannotKnow) {

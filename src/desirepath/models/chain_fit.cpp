@@ -44,9 +44,9 @@ class ChainFit : public Training {
     const ModelChoice& choice = options_.choice();
     identity_ = {choice.model->name, choice.emission->name, choice.emission->name == choice.model->default_emission,
                  structure, cohort_.schema()};
-    split_validation();
     learner_ = choice.emission->learner(options_.values(), layout_.shape(cohort_.schema()));
     layout_.with_history = learner_->needs_history();
+    split_validation();
     evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(*train_), layout_);
     chain_.schema = cohort_.schema();
     chain_.states = settings_.states;
