@@ -26,7 +26,7 @@ class CarriedBernoulliEmission : public Emission {
 
   const RowMatrix& first() const { return first_; }
   /// What holds for those who had the course.
-  const RowMatrix& again() const { return again_.rows() > 0 ? again_ : first_; }
+  const RowMatrix& again() const { return again_.size() > 0 ? again_ : first_; }
   std::string_view family() const override { return BernoulliEmission::family_name; }
   Id state_count() const override { return static_cast<Id>(first_.cols()); }
   Id bit_count() const override { return marks().count(); }
