@@ -93,6 +93,11 @@ struct SyntheticCatalog {
   const SyntheticCourse& course(Id id) const { return courses[static_cast<std::size_t>(id)]; }
   const SyntheticSubject& subject(Id id) const { return subjects[static_cast<std::size_t>(id)]; }
   const std::string& school_of_subject(Id id) const { return schools[static_cast<std::size_t>(subject(id).school)]; }
+  /// Whether who passed it may take it again the next year: in edition 2 some courses of every subject.
+  bool is_taken_again(Id course_id, const SyntheticOptions& options) const {
+    const Id number = course_id - subject(course(course_id).subject).first_course + 1;
+    return options.edition >= 2 && number % options.rates.taken_again_every == 0;
+  }
   /// What the course was called in an academic year.
   const std::string& name_in(Id course_id, int year) const;
 };

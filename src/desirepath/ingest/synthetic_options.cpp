@@ -99,7 +99,8 @@ bool SyntheticOptions::is_possible() const {
       named_rates, [&](const NamedRate& rate) { return lies_in(rates.*rate.value, rate.least, rate.most); });
   const bool drop_outs_are = std::ranges::all_of(rates.drop_out, [](double rate) { return lies_in(rate, 0, 1); });
   return rates_are && drop_outs_are && rates.pace_early + rates.pace_late <= 1 &&
-         lies_in(rates.detour_depth_delay, 0, 8) && lies_in(rates.conflict_delay, 0, 8) && lies_in(cohorts, 1, 100) &&
+         lies_in(rates.detour_depth_delay, 0, 8) && lies_in(rates.conflict_delay, 0, 8) && lies_in(edition, 1, 2) &&
+         lies_in(rates.taken_again_every, 1, 100) && lies_in(rates.taken_again, 0, 1) && lies_in(cohorts, 1, 100) &&
          lies_in(first_year, 1000, 9000) && threads >= 0;  // terms are labelled with four digits
 }
 

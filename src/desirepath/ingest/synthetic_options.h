@@ -93,6 +93,10 @@ struct SyntheticRates {
   double tacit_followed = 0.25;          // who wants a course takes its missing tacit prerequisite first
   double conflict_share_of_group = 0.9;  // of the commuters: hit by the scheduling conflict
   int conflict_delay = 1;                // periods
+
+  // Edition 2 alone: courses that are taken again, as seminars, studios and projects are.
+  int taken_again_every = 3;  // of a subject's courses, in the order of their numbers, every one of so many
+  double taken_again = 0.8;   // chance that such a course of last year is taken this year too
 };
 
 /// A rate by the name of its member, and what it may be.
@@ -101,7 +105,7 @@ struct NamedRate {
   double SyntheticRates::*value;
   double least, most;
 };
-/// Every single number above but the two counted in periods, in order.
+/// Every single number above but those counted in periods and those of edition 2, in order.
 std::span<const NamedRate> all_rates();
 
 struct SyntheticOptions {
@@ -117,12 +121,16 @@ struct SyntheticOptions {
   int threads = 0;
   /// Also writes students.csv: what is planted in each student. Off, nothing but the enrollments tells of one student.
   bool student_truth = false;
+  /// 1: a course that was passed is not taken again. 2: some are, at the rate of real students.
+  int edition = 1;
   SyntheticRates rates;
 
   void declare(SettingVisitor& visit) {
     visit(Setting("students", "1 to 10,000,000").at_least(1).at_most(10'000'000), students);
     visit(Setting("courses", "20 to 5,000").at_least(20).at_most(5000), courses);
     visit(Setting("periods", "years a student stays, 1 to 8").at_least(1).at_most(8), periods);
+    visit(Setting("edition", "1, or 2: students also take some courses again, as real ones do").at_least(1).at_most(2),
+          edition);
     visit(Setting("student-truth", "also students.csv: what was planted in each student"), student_truth);
   }
   /// Whether what no setting guards is within its bounds: only code can have set it.

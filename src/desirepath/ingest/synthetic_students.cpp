@@ -228,6 +228,7 @@ class Career {
     const bool leaves = is_here && period < options_.periods && chance(drop_out_rate(period));
     const bool leaves_midyear = leaves && chance(rates_.drop_out_midyear);
     const int load = draw_load(period);
+    last_year_ = std::exchange(this_year_, {});
     study_term(period, SyntheticTerm::autumn, (load + 1) / 2);
     if (!leaves_midyear) study_term(period, SyntheticTerm::spring, std::max(1, load / 2));
     if (!leaves && chance(student_.commuter ? rates_.summer_commuter : rates_.summer_campus)) {
@@ -262,6 +263,7 @@ class Career {
   }
 
   void study_term(int period, SyntheticTerm term, int count) {
+    if (options_.edition >= 2 && term == SyntheticTerm::autumn) count -= take_again(count);
     int required = std::max(1, static_cast<int>(std::floor(rates_.required_share_of_term * count + 0.5)));
     for (const Wish& wish : wishes_) {
       if (required == 0 || wish.due > period) break;
@@ -276,6 +278,16 @@ class Career {
       if (enroll(draw_elective(period))) --count;
     }
     finish_term(period, term);
+  }
+
+  /// Courses of last year that go on, at most half a term; how many.
+  int take_again(int count) {
+    int enrolled = 0;
+    for (const Id course : last_year_) {
+      if (2 * (enrolled + 1) > count) break;
+      if (chance(rates_.taken_again) && enroll(course)) ++enrolled;
+    }
+    return enrolled;
   }
 
   Id draw_elective(int period) {
@@ -355,10 +367,12 @@ class Career {
     for (std::size_t i = 0; i < this_term_.size(); ++i) {
       const Id course = this_term_[i];
       standing(course).enrolled = false;
+      const bool had_passed = standing(course).passed;
       if (is_pass(grades[i])) {
         standing(course).passed = true;
-        if (!is_here) student_.transferred.push_back(course);
-      } else {
+        if (!is_here && !had_passed) student_.transferred.push_back(course);
+        if (catalog_.is_taken_again(course, options_)) this_year_.push_back(course);
+      } else if (!had_passed) {
         decide_on_repeat(course, period);
       }
       if (is_here) student_.enrollments.push_back({course, period, term, grades[i]});
@@ -402,6 +416,7 @@ class Career {
   std::vector<Wish> wishes_;
   std::vector<Id> this_term_;
   bool has_switched_ = false;
+  std::vector<Id> last_year_, this_year_;  // passed, and may be taken again
 };
 
 /// Appeal of a subject in a year (from 0) relative to the first: the slow drift.

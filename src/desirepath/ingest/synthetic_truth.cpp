@@ -182,7 +182,7 @@ std::string synthetic_truth(const SyntheticUniversity& university, const Synthet
                             const std::string& enrollments_digest) {
   const SyntheticOptions& options = university.options();
   const SyntheticCatalog& catalog = university.catalog();
-  const Json truth = {
+  Json truth = {
       {"schema", "desirepath.synthetic_truth.1"},
       {"version", version},
       {"options",
@@ -208,6 +208,14 @@ std::string synthetic_truth(const SyntheticUniversity& university, const Synthet
       {"rates", rates_of(options.rates)},
       {"realised", realised(catalog, summary)},
   };
+  if (options.edition >= 2) {
+    truth["options"]["edition"] = options.edition;
+    std::vector<Id> courses;
+    for (Id course = 0; course < static_cast<Id>(catalog.courses.size()); ++course) {
+      if (catalog.is_taken_again(course, options)) courses.push_back(course);
+    }
+    truth["taken_again"] = {{"courses", names_of(catalog, courses)}, {"chance_next_year", options.rates.taken_again}};
+  }
   return truth.dump(1) + "\n";
 }
 
