@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "desirepath/core/available_memory.h"
 #include "desirepath/core/error.h"
 
 namespace desirepath::inline compute {
@@ -41,11 +42,23 @@ class Teller {
 
 }  // namespace
 
+namespace {
+
+/// So many threads that half of the addresses is left for the work, where they have a limit: each takes some for its
+/// stack, and for its heap when it first needs one, which may be later than anyone has looked at what is free.
+std::size_t threads_with_room(int count) {
+  constexpr double bytes_a_thread = 80 << 20;
+  const auto wanted = static_cast<double>(count - 1);
+  return static_cast<std::size_t>(std::min(wanted, addresses_left() / 2 / bytes_a_thread));
+}
+
+}  // namespace
+
 struct Compute::Pool {
   explicit Pool(int count) {
     threads.reserve(static_cast<std::size_t>(count));
     // Where the system gives fewer, half of what it gives: the work needs room beside their stacks.
-    for (std::size_t wanted = static_cast<std::size_t>(count) - 1; wanted > 0;) {
+    for (std::size_t wanted = threads_with_room(count); wanted > 0;) {
       try {
         while (threads.size() < wanted)
           threads.emplace_back([this] { serve(); });

@@ -29,15 +29,12 @@ std::optional<double> number_from(const std::filesystem::path& path, std::string
   return std::nullopt;
 }
 
-double left_of_process() {
-  double left = no_limit;
-  for (const auto& [resource, key] : {std::pair{RLIMIT_AS, "VmSize:"}, {RLIMIT_DATA, "VmData:"}}) {
-    rlimit limit{};
-    if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
-    const double used = number_from("/proc/self/status", key).value_or(0) * 1024;
-    left = std::min(left, std::max(1.0, static_cast<double>(limit.rlim_cur) - used));
-  }
-  return left;
+/// Of a limit on the process, less what it has taken by a line of its status.
+double left_of(__rlimit_resource resource, std::string_view key) {
+  rlimit limit{};
+  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return no_limit;
+  const double used = number_from("/proc/self/status", key).value_or(0) * 1024;
+  return std::max(1.0, static_cast<double>(limit.rlim_cur) - used);
 }
 
 /// Of the control group the process is in and those above it; what is only cached is not in the way.
@@ -71,9 +68,14 @@ double left_of_groups(const std::filesystem::path& root) {
 
 }  // namespace
 
+double addresses_left() {
+  return left_of(RLIMIT_AS, "VmSize:");
+}
+
 double available_memory(const std::filesystem::path& root) {
   const double free = number_from(root / "proc/meminfo", "MemAvailable:").value_or(0) * 1024;
-  const double left = std::min({free > 0 ? free : no_limit, left_of_process(), left_of_groups(root)});
+  const double left =
+      std::min({free > 0 ? free : no_limit, addresses_left(), left_of(RLIMIT_DATA, "VmData:"), left_of_groups(root)});
   return left == no_limit ? 0 : left;
 }
 
