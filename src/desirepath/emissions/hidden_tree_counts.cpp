@@ -8,7 +8,7 @@ namespace desirepath::inline emissions {
 namespace {
 
 /// Rows a pass does together: enough to fill packs, few enough for the cache.
-constexpr std::int64_t rows_a_pass = 64;
+constexpr std::int64_t rows_a_pass = 128;
 /// Rows that are worth sums of their own.
 constexpr double rows_a_lane = 1024;
 /// Memory that sums side by side may take.

@@ -16,6 +16,12 @@ Vector padding_of(const HiddenTree& tree) {
   return start;
 }
 
+/// Beliefs whose largest is within this, or one over it, are left as they are: dozens of them times each other are
+/// still numbers.
+constexpr double ordinary_peak = 1e6;
+/// What children change by more than this may bring back what vanished at rest.
+constexpr double largest_factor = 1e90;
+
 /// sum_z pi(z) x(z), first to last.
 double root_sum(const HiddenTree& tree, const double* belief) {
   double sum = 0;
@@ -34,7 +40,6 @@ RestMessages::RestMessages(const HiddenTree& tree, TimingCode rest) {
   below.resize(courses, stride);
   belief = message = inverse_message = RowMatrix::Zero(courses, stride);
   log_message = RowMatrix::Zero(courses, stride);
-  log_peak = Vector::Zero(courses);
   const Vector start = padding_of(tree);
   const auto order = tree.shape().order();
   for (std::size_t i = order.size(); i-- > 0;) {
@@ -45,20 +50,21 @@ RestMessages::RestMessages(const HiddenTree& tree, TimingCode rest) {
     belief.row(c) = own.row(c).cwiseProduct(below.row(c));
     const double peak = largest_of(belief.row(c).data(), stride);
     belief.row(c) /= peak;
-    log_peak[c] = std::log(peak);
+    const double log_peak = std::log(peak);
     if (parent < 0) {
       const double sum = root_sum(tree, belief.row(c).data());
       log_scale = shift;
-      log_probability = shift + log_peak[c] + std::log(sum);
+      log_probability = shift + log_peak + std::log(sum);
       root = belief.row(c).transpose().cwiseProduct(Eigen::Map<const Vector>(tree.initial(), stride)) / sum;
       continue;
     }
     const double* in[1] = {belief.row(c).data()};
     double* out[1] = {message.row(c).data()};
     multiply<1>(tree.up(c), states, stride, in, start.data(), out);
-    inverse_message.row(c) = message.row(c).cwiseInverse();
+    inverse_message.row(c) = (peak * message.row(c)).cwiseInverse();
+    inverse_message.row(c).tail(stride - states).setOnes();  // products of the padding stay numbers
     for (Index z = 0; z < states; ++z)
-      log_message(c, z) = shift + log_peak[c] + std::log(message(c, z));
+      log_message(c, z) = shift + log_peak + std::log(message(c, z));
     log_below.row(parent).head(states) += log_message.row(c).head(states);
   }
 }
@@ -88,8 +94,7 @@ HiddenTreePass::HiddenTreePass(const HiddenTree& tree, const RestMessages& rest)
       rest_(rest),
       rank_(static_cast<std::size_t>(tree.course_count())),
       mark_(rank_.size(), -1),
-      entry_of_(rank_.size(), -1),
-      ratio_(tree.stride()) {
+      place_of_(rank_.size(), -1) {
   const auto order = tree.shape().order();
   for (std::size_t i = 0; i < order.size(); ++i)
     rank_[static_cast<std::size_t>(order[i])] = static_cast<Id>(i);
@@ -98,51 +103,51 @@ HiddenTreePass::HiddenTreePass(const HiddenTree& tree, const RestMessages& rest)
 
 void HiddenTreePass::begin() {
   row_begin_.assign(1, 0);
-  touched_begin_.assign(1, 0);
-  changes_.clear();
   touched_.clear();
 }
 
 void HiddenTreePass::add_row(std::span<const TreeChange> changes) {
   ++stamp_;
+  const auto row = static_cast<std::int32_t>(row_count());
   for (const TreeChange& change : changes) {
-    changes_.push_back(change);
-    for (Id c = change.course; c >= 0 && mark_[static_cast<std::size_t>(c)] != stamp_; c = tree_.shape().parent(c)) {
-      mark_[static_cast<std::size_t>(c)] = stamp_;
-      touched_.push_back(c);
+    std::int32_t child = -1;
+    for (Id course = change.course; course >= 0; course = tree_.shape().parent(course)) {
+      const auto c = static_cast<std::size_t>(course);
+      const bool seen = mark_[c] == stamp_;
+      if (!seen) {
+        mark_[c] = stamp_;
+        place_of_[c] = static_cast<std::int32_t>(touched_.size());
+        touched_.push_back({course, -1, row, -1, rest_.own.row(course).data()});
+      }
+      if (child >= 0) touched_[static_cast<std::size_t>(child)].parent = place_of_[c];
+      if (seen) break;
+      child = place_of_[c];
     }
+    Entry& entry = touched_[static_cast<std::size_t>(place_of_[static_cast<std::size_t>(change.course)])];
+    entry.own = change.own;
+    entry.kind = change.kind;
   }
-  row_begin_.push_back(changes_.size());
-  touched_begin_.push_back(touched_.size());
+  row_begin_.push_back(touched_.size());
 }
 
 void HiddenTreePass::arrange() {
-  const std::size_t courses = rank_.size();
-  course_begin_.assign(courses + 1, 0);
-  for (const Id c : touched_)
-    ++course_begin_[static_cast<std::size_t>(rank_[static_cast<std::size_t>(c)]) + 1];
-  for (std::size_t i = 0; i < courses; ++i)
+  const auto rank_of = [&](const Entry& entry) {
+    return static_cast<std::size_t>(rank_[static_cast<std::size_t>(entry.course)]);
+  };
+  course_begin_.assign(rank_.size() + 1, 0);
+  for (const Entry& entry : touched_)
+    ++course_begin_[rank_of(entry) + 1];
+  for (std::size_t i = 0; i < rank_.size(); ++i)
     course_begin_[i + 1] += course_begin_[i];
+  next_.assign(course_begin_.begin(), course_begin_.end() - 1);
+  moved_.resize(touched_.size());
+  for (std::size_t i = 0; i < touched_.size(); ++i)
+    moved_[i] = static_cast<std::int32_t>(next_[rank_of(touched_[i])]++);
   entries_.resize(touched_.size());
-  std::vector<std::size_t> next(course_begin_.begin(), course_begin_.end() - 1);
-  for (std::size_t row = 0; row < row_count(); ++row) {
-    for (std::size_t i = touched_begin_[row]; i < touched_begin_[row + 1]; ++i) {
-      const auto c = static_cast<std::size_t>(touched_[i]);
-      const std::size_t e = next[static_cast<std::size_t>(rank_[c])]++;
-      entry_of_[c] = static_cast<std::int32_t>(e);
-      entries_[e] = {touched_[i], -1, static_cast<std::int32_t>(row), -1, rest_.own.row(touched_[i]).data()};
-    }
-    for (std::size_t i = touched_begin_[row]; i < touched_begin_[row + 1]; ++i) {
-      const Id parent = tree_.shape().parent(touched_[i]);
-      if (parent >= 0)
-        entries_[static_cast<std::size_t>(entry_of_[static_cast<std::size_t>(touched_[i])])].parent =
-            entry_of_[static_cast<std::size_t>(parent)];
-    }
-    for (std::size_t i = row_begin_[row]; i < row_begin_[row + 1]; ++i) {
-      Entry& entry = entries_[static_cast<std::size_t>(entry_of_[static_cast<std::size_t>(changes_[i].course)])];
-      entry.own = changes_[i].own;
-      entry.kind = changes_[i].kind;
-    }
+  for (std::size_t i = 0; i < touched_.size(); ++i) {
+    Entry& entry = entries_[static_cast<std::size_t>(moved_[i])];
+    entry = touched_[i];
+    if (entry.parent >= 0) entry.parent = moved_[static_cast<std::size_t>(entry.parent)];
   }
   const auto needed = static_cast<Index>(entries_.size());
   if (belief_.rows() < needed) {
@@ -159,35 +164,37 @@ void HiddenTreePass::up(std::span<double> log_probability) {
   std::fill(log_probability.begin(), log_probability.end(), rest_.log_probability);
   state_.topRows(static_cast<Index>(entries_.size())).setOnes();
   const Vector start = padding_of(tree_);
-  std::vector<double> log_scale(entries_.size(), 0), peaks;  // of what the children changed; of a course's products
-  std::vector<std::int32_t> lost;                            // rows to be done in logarithms
+  std::vector<double> log_scale(entries_.size(), 0);  // what beliefs from here down were divided by
+  std::vector<std::int32_t> lost;                     // rows to be done in logarithms
   const auto order = tree_.shape().order();
   for (std::size_t rank = order.size(); rank-- > 0;) {
     const std::size_t first = course_begin_[rank], last = course_begin_[rank + 1];
     if (first == last) continue;
     const Id c = order[rank];
     const double* below = rest_.below.row(c).data();
-    peaks.assign(last - first, 1);
     for (std::size_t e = first; e < last; ++e) {
       double* x = belief(e);
       const double *own = entries_[e].own, *changed = state(e);
       for (Index z = 0; z < stride; z += pack_width)
         store(x + z, load(own + z) * load(below + z) * load(changed + z));
-      const double peak = largest_of(x, stride);
-      if (!(peak > smallest_peak)) {
+      const double peak = largest_of(x, stride), factor = largest_of(changed, stride);
+      if (peak > 1 / ordinary_peak && peak < ordinary_peak && factor < largest_factor) continue;
+      if (!(peak > smallest_peak && peak < 1 / smallest_peak && factor < largest_factor)) {
         lost.push_back(entries_[e].row);
         std::fill(x, x + states, 1.0);  // anything: it is done again
         continue;
       }
-      peaks[e - first] = peak;
+      log_scale[e] += std::log(peak);
       const double inverse = 1 / peak;
       for (Index z = 0; z < stride; z += pack_width)
         store(x + z, inverse * load(x + z));
     }
     if (rank == 0) {
-      for (std::size_t e = first; e < last; ++e)
-        log_probability[static_cast<std::size_t>(entries_[e].row)] =
-            rest_.log_scale + log_scale[e] + std::log(peaks[e - first] * root_sum(tree_, belief(e)));
+      for (std::size_t e = first; e < last; ++e) {
+        const double root = std::log(root_sum(tree_, belief(e)));
+        if (std::isnan(root)) lost.push_back(entries_[e].row);  // a product beyond all numbers times one of nothing
+        log_probability[static_cast<std::size_t>(entries_[e].row)] = rest_.log_scale + log_scale[e] + root;
+      }
       break;
     }
     multiply_rows(
@@ -195,22 +202,14 @@ void HiddenTreePass::up(std::span<double> log_probability) {
         [&](std::size_t e) { return message(e); });
     // The parent's product changes by the message over the one at rest.
     const double* at_rest = rest_.inverse_message.row(c).data();
-    double* ratio = ratio_.data();
     for (std::size_t e = first; e < last; ++e) {
       const double* u = message(e);
+      const auto above = static_cast<std::size_t>(entries_[e].parent);
+      double* parent = state(above);
       for (Index z = 0; z < stride; z += pack_width)
-        store(ratio + z, load(u + z) * load(at_rest + z));
-      for (Index z = states; z < stride; ++z)
-        ratio[z] = 0;
-      const double peak = largest_of(ratio, stride), inverse = 1 / peak;
-      peaks[e - first] *= peak;
-      double* parent = state(static_cast<std::size_t>(entries_[e].parent));
-      for (Index z = 0; z < stride; z += pack_width)
-        store(parent + z, load(parent + z) * (inverse * load(ratio + z)));
+        store(parent + z, load(parent + z) * (load(u + z) * load(at_rest + z)));
+      log_scale[above] += log_scale[e];
     }
-    take_logs(peaks);
-    for (std::size_t e = first; e < last; ++e)
-      log_scale[static_cast<std::size_t>(entries_[e].parent)] += log_scale[e] + peaks[e - first] - rest_.log_peak[c];
   }
   std::ranges::sort(lost);
   lost.erase(std::unique(lost.begin(), lost.end()), lost.end());
@@ -254,11 +253,11 @@ void HiddenTreePass::root_posterior(std::size_t entry) {
 }
 
 void HiddenTreePass::down(std::span<const double> weights, std::span<const std::int32_t> rest_kinds, TreeSums& sums) {
-  const Index stride = tree_.stride(), states = tree_.state_count();
   for (std::size_t row = 0; row < row_count(); ++row) {
     if (row_begin_[row] == row_begin_[row + 1]) sums.untouched += weights[row];
   }
   if (entries_.empty()) return;
+  const Index stride = tree_.stride(), states = tree_.state_count();
   const auto order = tree_.shape().order();
   const Vector nothing = Vector::Zero(stride);
   const auto count = [&](std::size_t e) {

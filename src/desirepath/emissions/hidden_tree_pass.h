@@ -22,9 +22,8 @@ struct RestMessages {
   RowMatrix below;            // the same over its largest, not in logs; padding 0
   RowMatrix belief;           // l * below over its largest
   RowMatrix message;          // A belief; padding 1
-  RowMatrix inverse_message;  // one over it
+  RowMatrix inverse_message;  // one over it and over what belief was divided by
   RowMatrix log_message;      // unscaled
-  Vector log_peak;            // by course: log of what belief was divided by
   double log_scale;           // of the root's product below
   double log_probability;     // of the pattern
   Vector root;                // posterior of the root's state
@@ -86,19 +85,18 @@ class HiddenTreePass {
 
   const HiddenTree& tree_;
   const RestMessages& rest_;
-  std::vector<Id> rank_;                // by course: its place in the order, parents first
-  std::vector<std::size_t> row_begin_;  // into changes_
-  std::vector<TreeChange> changes_;
-  std::vector<Entry> entries_;             // by course in order, then by row
+  std::vector<Id> rank_;                   // by course: its place in the order, parents first
+  std::vector<std::size_t> row_begin_;     // into touched_
+  std::vector<Entry> touched_;             // row after row; parents are numbered as they stand here
+  std::vector<Entry> entries_;             // the same by course in order, then by row
   std::vector<std::size_t> course_begin_;  // by rank, into entries_
   std::vector<std::int64_t> mark_;         // by course: the last row that changed it
-  std::vector<std::int32_t> entry_of_;     // by course, of the row at hand
-  std::vector<Id> touched_;                // courses changed, row after row
-  std::vector<std::size_t> touched_begin_;
+  std::vector<std::int32_t> place_of_;     // by course, in touched_, of the row at hand
+  std::vector<std::int32_t> moved_;        // from touched_ to entries_
+  std::vector<std::size_t> next_;
   std::int64_t stamp_ = 0;
   /// Entries by states: L over its largest; A belief; what the children changed on the way up, the posterior downwards.
   RowMatrix belief_, message_, state_;
-  Vector ratio_;
 };
 
 /// Adds the posterior of everything no row of a group changed: linear in what arrives from above, so done once for all

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
 #include "desirepath/core/types.h"
 #include "desirepath/probability/normal_kernels.h"
@@ -93,14 +92,21 @@ void add_products(double* sums, Index states, Index stride, const double* const*
   }
 }
 
+/// Halves at a time: a chain of comparisons lane after lane would take longer than all else about a course.
+template <std::ptrdiff_t first = 0, std::ptrdiff_t count = pack_width>
+double largest_lane(const Pack& pack) {
+  if constexpr (count == 1) {
+    return pack[first];
+  } else {
+    return std::max(largest_lane<first, count / 2>(pack), largest_lane<first + count / 2, count / 2>(pack));
+  }
+}
+
 inline double largest_of(const double* values, Index stride) {
   Pack largest = load(values);
   for (Index z = pack_width; z < stride; z += pack_width)
     largest = larger(largest, load(values + z));
-  double result = largest[0];
-  for (std::ptrdiff_t lane = 1; lane < pack_width; ++lane)
-    result = std::max(result, largest[lane]);
-  return result;
+  return largest_lane(largest);
 }
 
 /// Shifts logs by their largest and exponentiates them; the padding becomes 0. Returns the shift.
@@ -114,13 +120,6 @@ inline double exponentiate(double* logs, Index states, Index stride) {
   for (Index z = states; z < stride; ++z)
     logs[z] = 0;
   return shift;
-}
-
-/// Logs of whole packs, in place.
-inline void take_logs(std::vector<double>& values) {
-  values.resize((values.size() + pack_width - 1) / pack_width * pack_width, 1.0);
-  for (std::size_t i = 0; i < values.size(); i += pack_width)
-    store(values.data() + i, logarithm(load(values.data() + i)));
 }
 
 }  // namespace desirepath::inline emissions
