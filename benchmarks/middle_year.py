@@ -13,13 +13,15 @@ import argparse
 import csv
 import io
 import json
+import os
 import pathlib
 import subprocess
 import tempfile
 
-import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
+os.environ["OMP_NUM_THREADS"] = "1"  # trees this small wait for threads longer than they work
+import numpy as np  # noqa: E402
+from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: E402
+from sklearn.linear_model import LogisticRegression  # noqa: E402
 
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0)  # C of scikit-learn
 
