@@ -1,6 +1,9 @@
 #include "desirepath/queries/file_contents.h"
 
+#include <limits>
+
 #include "desirepath/core/text.h"
+#include "desirepath/models/checkpoint.h"
 #include "desirepath/models/model_file.h"
 #include "desirepath/transcripts/cohort.h"
 
@@ -56,9 +59,12 @@ nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
   if (archive.kind() == "checkpoint") {
     const auto header = nlohmann::json::parse(archive.metadata("checkpoint"), nullptr, false);
     const auto em = nlohmann::json::parse(archive.metadata("em"), nullptr, false);
-    json["restart"] = header.value("restart", 0) + 1;
+    const auto count_in = [&](const nlohmann::json& from, const char* key) {
+      return from.contains(key) ? whole_number(archive, from, key, 0, std::numeric_limits<int>::max()) : 0;
+    };
+    json["restart"] = count_in(header, "restart") + 1;
     json["finished_restarts"] = header.contains("finished") ? header["finished"].size() : 0;
-    json["iteration"] = em.value("iteration", 0);
+    json["iteration"] = count_in(em, "iteration");
     json["holds"] = header.value("payload", "");
   }
   return json;
