@@ -40,10 +40,6 @@ class Teller {
   std::atomic<std::int64_t> done_{0};
 };
 
-}  // namespace
-
-namespace {
-
 /// So many threads that half of the addresses is left for the work, where they have a limit: each takes some for its
 /// stack, and for its heap when it first needs one, which may be later than anyone has looked at what is free.
 std::size_t threads_with_room(int count) {

@@ -2,8 +2,8 @@
 //
 // A row changes the courses it takes and their ancestors; everywhere else the messages are those of a row of the same
 // pattern that takes nothing (RestMessages). Costs: H^2 a changed course upwards, two more downwards with counts,
-// whatever the number of other courses (docs/models/hidden_tree.md). Products are rescaled at every course, with one
-// logarithm each; the rare row whose products vanish all the same is done again in logarithms.
+// whatever the number of other courses (docs/models/hidden_tree.md). Products are rescaled
+// where they leave the ordinary; the rare row whose products vanish all the same is done again in logarithms.
 #pragma once
 
 #include <span>
@@ -95,7 +95,8 @@ class HiddenTreePass {
   std::vector<std::int32_t> moved_;        // from touched_ to entries_
   std::vector<std::size_t> next_;
   std::int64_t stamp_ = 0;
-  /// Entries by states: L over its largest; A belief; what the children changed on the way up, the posterior downwards.
+  /// Entries by states: L, rescaled where it is far from 1; A belief; what the children changed on the way up, the
+  /// posterior downwards.
   RowMatrix belief_, message_, state_;
 };
 

@@ -92,7 +92,7 @@ void add_products(double* sums, Index states, Index stride, const double* const*
   }
 }
 
-/// Halves at a time: a chain of comparisons lane after lane would take longer than all else about a course.
+/// Halves at a time: comparisons do not wait for each other.
 template <std::ptrdiff_t first = 0, std::ptrdiff_t count = pack_width>
 double largest_lane(const Pack& pack) {
   if constexpr (count == 1) {
