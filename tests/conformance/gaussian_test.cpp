@@ -315,8 +315,10 @@ TEST_P(GaussianConformance, ThreadsDoNotChangeABit) {
   const Compute one(1);
   const RowMatrix likelihood = chain.log_likelihood(known, LikelihoodKind::density, one).value;
   const RowMatrix marginals = chain.marginals(known, asked, one).value;
+  const EvidenceBatch completed = chain.complete(known, RandomStream(9), one);
   for (const int threads : {2, 3, 7}) {
     const Compute many(threads);
+    EXPECT_TRUE(test::same_students(chain.complete(known, RandomStream(9), many), completed));
     EXPECT_TRUE((chain.log_likelihood(known, LikelihoodKind::density, many).value.array() == likelihood.array()).all());
     EXPECT_TRUE((chain.marginals(known, asked, many).value.array() == marginals.array()).all());
   }

@@ -204,8 +204,10 @@ TEST_P(Conformance, ThreadsDoNotChangeABit) {
   const Estimates likelihood = chain.log_likelihood(known, LikelihoodKind::mass, one);
   const Estimates marginals = chain.marginals(known, asked, one);
   const RowMatrix posterior = chain.posterior(known, one);
+  const EvidenceBatch completed = chain.complete(known, RandomStream(9), one);
   for (const int threads : {2, 3, 7}) {
     const Compute many(threads);
+    EXPECT_TRUE(test::same_students(chain.complete(known, RandomStream(9), many), completed));
     EXPECT_TRUE(
         (chain.log_likelihood(known, LikelihoodKind::mass, many).value.array() == likelihood.value.array()).all());
     EXPECT_TRUE((chain.marginals(known, asked, many).value.array() == marginals.value.array()).all());

@@ -1,5 +1,6 @@
 #include "support/worlds.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -206,6 +207,17 @@ EvidenceBatch random_evidence(const Schema& schema, std::int64_t students, bool 
   }
   return {schema.period_count(), schema.course_count(),    std::move(ids),
           std::move(knowledge),  std::move(taken).build(), std::move(exceptions).build()};
+}
+
+bool same_students(const EvidenceBatch& one, const EvidenceBatch& other) {
+  if (one.students() != other.students() || one.period_count() != other.period_count()) return false;
+  for (std::int64_t s = 0; s < one.student_count(); ++s) {
+    for (Id t = 0; t < one.period_count(); ++t) {
+      if (one.presence(s, t) != other.presence(s, t) || !std::ranges::equal(one.taken(s, t), other.taken(s, t)))
+        return false;
+    }
+  }
+  return true;
 }
 
 std::vector<ChainCase> chain_cases(const std::vector<std::string>& models) {

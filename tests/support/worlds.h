@@ -43,4 +43,7 @@ HiddenChain random_chain(const std::string& model, const EmissionTruth& truth, I
 /// Evidence of every kind: periods unknown, open, closed, left; bits named or not.
 EvidenceBatch random_evidence(const Schema& schema, std::int64_t students, bool with_left, RandomStream stream);
 
+/// The same presence and courses of all students, in every period.
+bool same_students(const EvidenceBatch& one, const EvidenceBatch& other);
+
 }  // namespace desirepath::test
