@@ -4,14 +4,20 @@
     tools/tidy.py [SOURCE ...]
 
 A source that passed is not looked at again until it, a header of ours that it includes, or .clang-tidy changes.
+
+Two passes, since their work lies in different places. Checks of the syntax tree walk through every header a source
+includes, the libraries' as well: the sources of a folder are put together, and the headers walked through once. The
+analyzer follows paths through the main file alone: it sees each source by itself.
 """
 
 import concurrent.futures
 import hashlib
+import itertools
 import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
@@ -19,6 +25,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "tidy"
 PASSED = FOLDER / "passed"
 TIDY = "clang-tidy-14"
+ANALYZER = "-*,clang-analyzer-*,-clang-analyzer-optin.performance.Padding"
+SYNTAX = "-clang-analyzer-*"
 
 
 def files_of(source):
@@ -36,14 +44,45 @@ def files_of(source):
 
 def digest_of(source, command):
     digest = hashlib.sha256((command + str(source)).encode())
-    for path in [ROOT / ".clang-tidy", *sorted(files_of(source))]:
+    for path in [pathlib.Path(__file__), ROOT / ".clang-tidy", *sorted(files_of(source))]:
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-def findings(source):
-    done = subprocess.run([TIDY, "-p", FOLDER, "--quiet", "--warnings-as-errors=*", source], capture_output=True, text=True)
+def findings(checks, source, flags):
+    done = subprocess.run([TIDY, "--quiet", "--warnings-as-errors=*", f"--config-file={ROOT / '.clang-tidy'}", f"--checks={checks}",
+                           source, "--", *flags], capture_output=True, text=True)
     return [] if done.returncode == 0 else re.split(r"\n(?=/\S+:\d+:\d+: (?:error|warning): )", done.stdout.strip() or done.stderr)
+
+
+def batches_of(sources, flags):
+    """The sources of a folder in as few files as their names allow: of two that have one in common, the second waits."""
+    while sources:
+        together = FOLDER / f"together_{hashlib.sha256(str(sources).encode()).hexdigest()[:16]}.cpp"
+        together.write_text("".join(f'#include "{source}"  // NOLINT\n' for source in sources))
+        done = subprocess.run(["clang++-14", *flags, "-w", "-fsyntax-only", "-ferror-limit=0", together], capture_output=True, text=True)
+        faulty = set(re.findall(r"^(\S+):\d+:\d+: (?:fatal )?error: ", done.stderr, re.MULTILINE))
+        waiting = [source for source in sources if str(source) in faulty]
+        if done.returncode == 0 or len(sources) == 1:
+            yield sources, together
+            waiting = []
+        elif not waiting or len(waiting) == len(sources):  # not for their names
+            yield from ((alone, path) for source in sources for alone, path in batches_of([source], flags))
+            waiting = []
+        else:
+            yield from batches_of([source for source in sources if source not in waiting], flags)
+        sources = waiting
+
+
+def findings_together(sources, flags):
+    """Pairs of sources and what the checks of the syntax tree find in them; what a name hides in another source is no matter."""
+    return [(batch, findings(SYNTAX, together, [*flags, "-w"])) for batch, together in batches_of(sources, flags)]
+
+
+def flags_of(command):
+    """What of a compiler's command line decides how a source is read."""
+    words = shlex.split(command)
+    return words[1 : words.index("-o")] + [word for word in words if word.startswith("-std=")]
 
 
 def main():
@@ -52,23 +91,29 @@ def main():
     if configured.returncode:
         sys.exit(configured.stdout + configured.stderr)
     asked = {pathlib.Path(name).resolve() for name in sys.argv[1:]}
-    stamps = {}
+    stamps, flags, batches = {}, {}, {}
     for entry in json.loads((FOLDER / "compile_commands.json").read_text()):
         source = pathlib.Path(entry["file"])
         if not asked or source in asked:
             stamps[source] = PASSED / digest_of(source, entry["command"])
+            flags[source] = flags_of(entry["command"])
     new = sorted((source for source, stamp in stamps.items() if not stamp.exists()), key=lambda path: -path.stat().st_size)
-    told = set()
-    failed = 0
+    for source in sorted(new):
+        batches.setdefault((source.parent, *flags[source]), []).append(source)
+    told, failed = set(), set()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for source, found in zip(new, pool.map(findings, new)):
-            failed += bool(found)
-            if not found:
-                stamps[source].touch()
+        largest_first = sorted(batches.values(), key=len, reverse=True)
+        syntax = pool.map(lambda sources: findings_together(sources, flags[sources[0]]), largest_first)
+        paths = pool.map(lambda source: findings(ANALYZER, source, flags[source]), new)
+        for sources, found in itertools.chain(*syntax, (([source], found) for source, found in zip(new, paths))):
+            failed.update(sources if found else ())
             for text in found:  # those in headers come once a source
                 if text not in told:
                     print(text.replace(f"{ROOT}/", ""), flush=True)
                 told.add(text)
+    for source in new:
+        if source not in failed:
+            stamps[source].touch()
     print(f"tidy: {len(stamps)} sources, {len(new)} new or changed, {len(told)} findings")
     sys.exit(1 if failed else 0)
 
