@@ -1,5 +1,7 @@
 #include <cmath>
+#include <cstring>
 #include <fstream>
+#include <regex>
 
 #include <Eigen/Cholesky>
 
@@ -10,6 +12,7 @@
 #include "support/weighted_twice.h"
 #include "support/worlds.h"
 
+#include "desirepath/core/digest.h"
 #include "desirepath/core/error.h"
 #include "desirepath/emissions/bernoulli.h"
 #include "desirepath/emissions/gaussian.h"
@@ -615,6 +618,56 @@ TEST(Fit, ACheckpointOfAnotherFitIsRefused) {
   const std::string damaged = read_text_file(context.checkpoint).substr(0, 300);
   write_text_file(context.checkpoint, damaged, Overwrite::allow);
   EXPECT_THROW(fit_model(cohort, options, context), ArchiveError);
+}
+
+/// A file of ours with the first match in its header replaced, and its digest right again.
+std::string altered(std::string file, const std::string& pattern, const std::string& replacement) {
+  std::uint64_t length = 0;
+  std::memcpy(&length, file.data(), 8);
+  const std::string header = std::regex_replace(file.substr(8, length), std::regex(pattern), replacement,
+                                                std::regex_constants::format_first_only);
+  EXPECT_NE(header, file.substr(8, length)) << pattern;
+  file.replace(8, length, header);
+  length = header.size();
+  std::memcpy(file.data(), &length, 8);
+  const std::string key = "\"digest\":\"";
+  const std::size_t at = file.find(key) + key.size();
+  file.replace(at, 32, std::string(32, '0'));
+  return file.replace(at, 32, digest_of(std::as_bytes(std::span(file))).hex());
+}
+
+// The conversion of a real number that no whole one can hold is undefined, so none is read as one.
+TEST(Fit, NumbersOfACheckpointAreWhole) {
+  const test::TemporaryFolder folder;
+  const Cohort cohort = test::random_cohort({.students = 50}, RandomStream(62));
+  FitOptions options = options_for("nb", 2);
+  options.set("restarts", 2);
+  std::atomic<bool> interrupt = false;
+  const Compute compute(1, &interrupt);
+  TrainingContext context{compute};
+  context.checkpoint = folder / "c";
+  context.checkpoint_interval = 0;
+  context.resume = true;
+  context.progress = [&](const ProgressEvent& e) { interrupt = e.phase.starts_with("climb 2") && e.iteration >= 1; };
+  EXPECT_THROW(fit_model(cohort, options, context), Interrupted);
+  interrupt = false;
+  context.progress = {};
+  const std::string whole = read_text_file(context.checkpoint);
+  for (const char* number : {"1e300", "-1e300", "2.5", "-1"}) {
+    for (const std::string start : {R"(\\"version\\":)", R"(\\"reseeds\\":\[\[)", R"(\\"seed\\":)"}) {
+      write_text_file(context.checkpoint, altered(whole, "(" + start + ")\\d+", std::string("$01") + number),
+                      Overwrite::allow);
+      EXPECT_THROW(fit_model(cohort, options, context), ArchiveError) << start << number;
+    }
+  }
+  write_text_file(context.checkpoint, altered(whole, R"((\\"seed\\":)\d+)", "$0118446744073709551615"),
+                  Overwrite::allow);
+  EXPECT_NO_THROW(fit_model(cohort, options, context));  // seeds fill 64 bits
+  auto record = options.describe();
+  for (const auto& number : {nlohmann::ordered_json(1e300), nlohmann::ordered_json(2.5), nlohmann::ordered_json(-1)}) {
+    record["seed"] = number;
+    EXPECT_THROW(FitOptions::from_record(record), ArchiveError) << number;
+  }
 }
 
 TEST(Fit, RefusesWhatMakesNoSense) {

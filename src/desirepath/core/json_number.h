@@ -20,6 +20,13 @@ std::optional<std::int64_t> whole_number_in(const Json& value) {
   return value.template get<std::int64_t>();
 }
 
+/// As above, for numbers that may fill all 64 bits, as seeds do.
+template <class Json>
+std::optional<std::uint64_t> natural_number_in(const Json& value) {
+  if (!value.is_number_unsigned()) return std::nullopt;
+  return value.template get<std::uint64_t>();
+}
+
 /// Throws ArchiveError that names it where it is no whole number of this type.
 template <class Whole, class Json>
 Whole whole_number_in(const Json& value, std::string_view what) {

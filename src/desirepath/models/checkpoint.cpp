@@ -89,6 +89,19 @@ StartFindings load_starts(const ArchiveReader& archive, const Checkpoint::Frame&
   return found;
 }
 
+std::vector<std::vector<int>> load_reseeds(const ArchiveReader& archive, const json& lists) {
+  std::vector<std::vector<int>> reseeds;
+  for (const json& list : lists) {
+    std::vector<int>& counts = reseeds.emplace_back();
+    for (const json& entry : list) {
+      const std::int64_t count = whole_number_in(entry).value_or(-1);
+      if (count < 0 || count >= most_iterations) archive.refuse("damaged: re-seeded states");
+      counts.push_back(static_cast<int>(count));
+    }
+  }
+  return reseeds;
+}
+
 }  // namespace
 
 int whole_number(const ArchiveReader& archive, const json& header, const char* key, int lowest, int highest) {
@@ -120,7 +133,9 @@ RestartResult load_result(const ArchiveReader& archive, const json& header, cons
   const std::vector<double> numbers = load_trace(archive, name, 4);
   RestartResult result;
   result.number = whole_number(archive, header, "number", 0, most_iterations);
-  result.seed = header.at("seed").get<std::uint64_t>();
+  const std::optional<std::uint64_t> seed = natural_number_in(header.at("seed"));
+  if (!seed) archive.refuse("damaged: seed");
+  result.seed = *seed;
   result.start = header.at("start").get<std::string>();
   result.iterations = whole_number(archive, header, "iterations", 0, most_iterations);
   result.converged = header.at("converged").get<bool>();
@@ -142,7 +157,7 @@ Checkpoint Checkpoint::load(const ArchiveReader& archive, const CheckpointOwner&
   };
   try {
     const json header = json::parse(archive.metadata("checkpoint"));
-    if (header.value("version", 1) != checkpoint_version)
+    if (whole_number_in(header.value("version", json(1))) != checkpoint_version)
       archive.refuse("a checkpoint of another version of desirepath; finish it there, or begin anew");
     Checkpoint checkpoint;
     checkpoint.owner = {header.at("options_digest").get<std::string>(), header.at("fingerprint").get<std::string>()};
@@ -159,13 +174,9 @@ Checkpoint Checkpoint::load(const ArchiveReader& archive, const CheckpointOwner&
     const int iteration = checkpoint.em.iteration;
     checkpoint.best_iteration = whole_number(archive, header, "best_iteration", 0, iteration);
     checkpoint.warnings = header.at("warnings").get<std::set<std::string>>();
-    checkpoint.reseeds = header.at("reseeds").get<std::vector<std::vector<int>>>();
-    const auto counts = [](const auto& tries) {
-      return std::ranges::all_of(tries, [](int count) { return count >= 0 && count < most_iterations; });
-    };
+    checkpoint.reseeds = load_reseeds(archive, header.at("reseeds"));
     if (!std::ranges::equal(checkpoint.reseeds, frame.problem.reseeds(), {}, &std::vector<int>::size,
-                            &std::vector<int>::size) ||
-        !std::ranges::all_of(checkpoint.reseeds, counts))
+                            &std::vector<int>::size))
       archive.refuse("damaged: re-seeded states");
     checkpoint.validation_trace = load_trace(archive, "validation_trace", frame.validated ? iteration : 0);
     if (header.at("payload") == "parameters")

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/json_number.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline models {
@@ -89,7 +90,9 @@ FitOptions FitOptions::from_record(const nlohmann::ordered_json& record, const C
     // As the first version recorded it.
     if (record.contains("validation_share"))
       options.set("validation", setting_from_json(record.at("validation_share")));
-    options.seed = record.at("seed").get<std::uint64_t>();
+    const std::optional<std::uint64_t> seed = natural_number_in(record.at("seed"));
+    if (!seed) throw ArchiveError("the model file does not say from which seed the model was trained");
+    options.seed = *seed;
     return options;
   } catch (const nlohmann::json::exception&) {
     throw ArchiveError("the model file does not say how the model was trained");
