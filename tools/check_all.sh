@@ -40,7 +40,9 @@ stage_tsan() {
 stage_tidy() { tools/tidy.py; }
 stage_slow() { configure_and_build test && ctest --preset test -L slow; }
 stage_fuzz() { tools/fuzz.sh 60 20000; }
-stage_browser() { configure_and_build test && ctest --preset test -L browser && tools/check_pages.sh; }
+stage_browser() {
+  configure_and_build test && ctest --preset test -L browser && DESIREPATH=build/test/bin/desirepath tools/check_pages.sh
+}
 
 # The files as they lie here, committed or not, as git would name them.
 tree() {
