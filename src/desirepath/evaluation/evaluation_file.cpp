@@ -32,9 +32,9 @@ double number(const json& object, const char* name) {
 
 template <class Whole>
 Whole whole(const json& value) {
-  const std::optional<std::int64_t> number = whole_number_in(value);
-  if (!number || !std::in_range<Whole>(*number)) throw json::other_error::create(501, "no whole number", nullptr);
-  return static_cast<Whole>(*number);
+  const std::optional<Whole> number = whole_number_in<Whole>(value);
+  if (!number) throw json::other_error::create(501, "no whole number", nullptr);
+  return *number;
 }
 
 EvaluationSummary summary_from(const json& entry) {
@@ -77,10 +77,8 @@ Evaluation read_evaluation(const std::filesystem::path& path) {
     Evaluation evaluation;
     evaluation.training_students = whole<std::int64_t>(read.at("training_students"));
     evaluation.held_out_students = whole<std::int64_t>(read.at("held_out_students"));
-    for (const json& seed : read.at("seeds")) {
-      if (!seed.is_number_unsigned()) throw refusal();
-      evaluation.seeds.push_back(seed.get<std::uint64_t>());
-    }
+    for (const json& seed : read.at("seeds"))
+      evaluation.seeds.push_back(whole<std::uint64_t>(seed));
     evaluation.remarks = read.at("notes").get<std::vector<std::string>>();
     for (const json& entry : read.at("summaries"))
       evaluation.summaries.push_back(summary_from(entry));

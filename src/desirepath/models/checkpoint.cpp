@@ -91,7 +91,7 @@ StartFindings load_starts(const ArchiveReader& archive, const Checkpoint::Frame&
 
 std::vector<std::vector<int>> load_reseeds(const ArchiveReader& archive, const json& lists) {
   std::vector<std::vector<int>> reseeds;
-  for (const json& list : lists) {
+  for (const auto& list : lists.get<std::vector<std::vector<json>>>()) {
     std::vector<int>& counts = reseeds.emplace_back();
     for (const json& entry : list) {
       const std::int64_t count = whole_number_in(entry).value_or(-1);
@@ -133,7 +133,7 @@ RestartResult load_result(const ArchiveReader& archive, const json& header, cons
   const std::vector<double> numbers = load_trace(archive, name, 4);
   RestartResult result;
   result.number = whole_number(archive, header, "number", 0, most_iterations);
-  const std::optional<std::uint64_t> seed = natural_number_in(header.at("seed"));
+  const std::optional<std::uint64_t> seed = whole_number_in<std::uint64_t>(header.at("seed"));
   if (!seed) archive.refuse("damaged: seed");
   result.seed = *seed;
   result.start = header.at("start").get<std::string>();

@@ -90,7 +90,7 @@ FitOptions FitOptions::from_record(const nlohmann::ordered_json& record, const C
     // As the first version recorded it.
     if (record.contains("validation_share"))
       options.set("validation", setting_from_json(record.at("validation_share")));
-    const std::optional<std::uint64_t> seed = natural_number_in(record.at("seed"));
+    const std::optional<std::uint64_t> seed = whole_number_in<std::uint64_t>(record.at("seed"));
     if (!seed) throw ArchiveError("the model file does not say from which seed the model was trained");
     options.seed = *seed;
     return options;
