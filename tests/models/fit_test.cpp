@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <regex>
 
 #include <Eigen/Cholesky>
@@ -598,20 +599,31 @@ TEST(Fit, CheckpointsContinueToTheSameBits) {
   }
 }
 
+/// Leaves the checkpoint of a fit that is stopped at the first event asked for; how it would be resumed.
+TrainingContext stopped(const Cohort& cohort, const FitOptions& options, const std::filesystem::path& checkpoint,
+                        const std::function<bool(const ProgressEvent&)>& at) {
+  static const Compute compute(1);
+  std::atomic<bool> interrupt = false;
+  const Compute interruptible(1, &interrupt);
+  const auto writing_to = [&](const Compute& with) {
+    TrainingContext context{with};
+    context.checkpoint = checkpoint;
+    context.checkpoint_interval = 0;
+    context.resume = true;
+    return context;
+  };
+  TrainingContext context = writing_to(interruptible);
+  context.progress = [&](const ProgressEvent& event) { interrupt = at(event); };
+  EXPECT_THROW(fit_model(cohort, options, context), Interrupted);
+  return writing_to(compute);
+}
+
 TEST(Fit, ACheckpointOfAnotherFitIsRefused) {
   const test::TemporaryFolder folder;
   const Cohort cohort = test::random_cohort({.students = 50}, RandomStream(62));
-  FitOptions options = options_for("nb", 2);
-  std::atomic<bool> interrupt = false;
-  const Compute compute(1, &interrupt);
-  TrainingContext context{compute};
-  context.checkpoint = folder / "c";
-  context.checkpoint_interval = 0;
-  context.resume = true;
-  context.progress = [&](const ProgressEvent& e) { interrupt = e.iteration >= 2; };
-  EXPECT_THROW(fit_model(cohort, options, context), Interrupted);
-  interrupt = false;
-  context.progress = {};
+  const FitOptions options = options_for("nb", 2);
+  const TrainingContext context =
+      stopped(cohort, options, folder / "c", [](const ProgressEvent& event) { return event.iteration >= 2; });
   EXPECT_THROW(fit_model(cohort, options_for("nb", 3), context), OptionError);
   const Cohort other = test::random_cohort({.students = 51}, RandomStream(62));
   EXPECT_THROW(fit_model(other, options, context), OptionError);
@@ -642,16 +654,9 @@ TEST(Fit, NumbersOfACheckpointAreWhole) {
   const Cohort cohort = test::random_cohort({.students = 50}, RandomStream(62));
   FitOptions options = options_for("nb", 2);
   options.set("restarts", 2);
-  std::atomic<bool> interrupt = false;
-  const Compute compute(1, &interrupt);
-  TrainingContext context{compute};
-  context.checkpoint = folder / "c";
-  context.checkpoint_interval = 0;
-  context.resume = true;
-  context.progress = [&](const ProgressEvent& e) { interrupt = e.phase.starts_with("climb 2") && e.iteration >= 1; };
-  EXPECT_THROW(fit_model(cohort, options, context), Interrupted);
-  interrupt = false;
-  context.progress = {};
+  const TrainingContext context = stopped(cohort, options, folder / "c", [](const ProgressEvent& event) {
+    return event.phase.starts_with("climb 2") && event.iteration >= 1;
+  });
   const std::string whole = read_text_file(context.checkpoint);
   for (const char* number : {"1e300", "-1e300", "2.5", "-1"}) {
     for (const std::string start : {R"(\\"version\\":)", R"(\\"reseeds\\":\[\[)", R"(\\"seed\\":)"}) {
@@ -660,6 +665,9 @@ TEST(Fit, NumbersOfACheckpointAreWhole) {
       EXPECT_THROW(fit_model(cohort, options, context), ArchiveError) << start << number;
     }
   }
+  write_text_file(context.checkpoint, altered(whole, R"((reseeds\\":)\[(\[\d+,\d+\])\])", R"($1{\"a\":$2})"),
+                  Overwrite::allow);
+  EXPECT_THROW(fit_model(cohort, options, context), ArchiveError);  // an object is no list
   write_text_file(context.checkpoint, altered(whole, R"((\\"seed\\":)\d+)", "$0118446744073709551615"),
                   Overwrite::allow);
   EXPECT_NO_THROW(fit_model(cohort, options, context));  // seeds fill 64 bits
