@@ -3,7 +3,7 @@
 
     tools/tidy.py [SOURCE ...]
 
-A source that passed is not looked at again until it, a header of ours that it includes, or .clang-tidy changes.
+A source that passed is not looked at again until it, a header of ours that it includes, .clang-tidy or this file changes.
 
 Two passes, since their work lies in different places. Checks of the syntax tree walk through every header a source
 includes, the libraries' as well: the sources of a folder are put together, and the headers walked through once. The
@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "tidy"
 PASSED = FOLDER / "passed"
 TIDY = "clang-tidy-14"
-ANALYZER = "-*,clang-analyzer-*,-clang-analyzer-optin.performance.Padding"
+ANALYZER = ",".join(["-*", *re.findall(r"-?clang-analyzer-[^,\s]+", (ROOT / ".clang-tidy").read_text())])
 SYNTAX = "-clang-analyzer-*"
 
 
@@ -57,21 +57,16 @@ def findings(checks, source, flags):
 
 def batches_of(sources, flags):
     """The sources of a folder in as few files as their names allow: of two that have one in common, the second waits."""
-    while sources:
-        together = FOLDER / f"together_{hashlib.sha256(str(sources).encode()).hexdigest()[:16]}.cpp"
-        together.write_text("".join(f'#include "{source}"  // NOLINT\n' for source in sources))
-        done = subprocess.run(["clang++-14", *flags, "-w", "-fsyntax-only", "-ferror-limit=0", together], capture_output=True, text=True)
-        faulty = set(re.findall(r"^(\S+):\d+:\d+: (?:fatal )?error: ", done.stderr, re.MULTILINE))
-        waiting = [source for source in sources if str(source) in faulty]
-        if done.returncode == 0 or len(sources) == 1:
-            yield sources, together
-            waiting = []
-        elif not waiting or len(waiting) == len(sources):  # not for their names
-            yield from ((alone, path) for source in sources for alone, path in batches_of([source], flags))
-            waiting = []
-        else:
-            yield from batches_of([source for source in sources if source not in waiting], flags)
-        sources = waiting
+    together = FOLDER / f"together_{sources[0].parent.name}_{sources[0].stem}.cpp"
+    together.write_text("".join(f'#include "{source}"  // NOLINT\n' for source in sources))
+    done = subprocess.run(["clang++-14", *flags, "-w", "-fsyntax-only", "-ferror-limit=0", together], capture_output=True, text=True)
+    if done.returncode == 0 or len(sources) == 1:
+        return [(sources, together)]
+    faulty = set(re.findall(r"^(\S+):\d+:\d+: (?:fatal )?error: ", done.stderr, re.MULTILINE))
+    waiting = [source for source in sources if str(source) in faulty]
+    if len(waiting) in (0, len(sources)):  # not for their names
+        return [batch for source in sources for batch in batches_of([source], flags)]
+    return batches_of([source for source in sources if source not in waiting], flags) + batches_of(waiting, flags)
 
 
 def findings_together(sources, flags):
@@ -82,7 +77,7 @@ def findings_together(sources, flags):
 def flags_of(command):
     """What of a compiler's command line decides how a source is read."""
     words = shlex.split(command)
-    return words[1 : words.index("-o")] + [word for word in words if word.startswith("-std=")]
+    return words[1 : words.index("-o")]
 
 
 def main():
@@ -105,15 +100,19 @@ def main():
         largest_first = sorted(batches.values(), key=len, reverse=True)
         syntax = pool.map(lambda sources: findings_together(sources, flags[sources[0]]), largest_first)
         paths = pool.map(lambda source: findings(ANALYZER, source, flags[source]), new)
-        for sources, found in itertools.chain(*syntax, (([source], found) for source, found in zip(new, paths))):
+        def tell(sources, found):
             failed.update(sources if found else ())
             for text in found:  # those in headers come once a source
                 if text not in told:
                     print(text.replace(f"{ROOT}/", ""), flush=True)
                 told.add(text)
-    for source in new:
-        if source not in failed:
-            stamps[source].touch()
+
+        for sources, found in itertools.chain.from_iterable(syntax):
+            tell(sources, found)
+        for source, found in zip(new, paths):
+            tell([source], found)
+            if source not in failed:
+                stamps[source].touch()
     print(f"tidy: {len(stamps)} sources, {len(new)} new or changed, {len(told)} findings")
     sys.exit(1 if failed else 0)
 
