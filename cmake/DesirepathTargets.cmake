@@ -18,8 +18,9 @@ endif()
 
 if(DESIREPATH_SANITIZE STREQUAL "address")
   # Eigen takes references to the first element of empty matrices; a null that is used the address sanitizer finds.
-  add_compile_options(-fsanitize=address,undefined -fno-sanitize=null -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  add_link_options(-fsanitize=address,undefined)
+  # A number too large for the whole one that it becomes: clang counts it as undefined, g++ asks for it by name.
+  add_compile_options(-fsanitize=address,undefined,float-cast-overflow -fno-sanitize=null -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined,float-cast-overflow)
 elseif(DESIREPATH_SANITIZE STREQUAL "thread")
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
   add_link_options(-fsanitize=thread)
