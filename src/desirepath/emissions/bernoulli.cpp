@@ -42,33 +42,25 @@ std::span<const LikelihoodKind> BernoulliEmission::likelihood_kinds() const {
   return kinds;
 }
 
-RowScores BernoulliEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Compute& compute) const {
-  // The base of a pattern lacks its unknown bits.
-  const Index states = state_count();
-  RowMatrix base = base_.finite.replicate(rows.pattern_count(), 1);
-  RowMatrix base_zeros = base_.has_zeros() ? base_.zeros.replicate(rows.pattern_count(), 1).eval()
-                                           : RowMatrix(RowMatrix::Zero(rows.pattern_count(), states));
-  for (Id p = 1; p < rows.pattern_count(); ++p) {
-    for (const Id bit : rows.unknown(p).bits) {
-      base.row(p) -= not_taken_.finite.row(bit);
-      if (not_taken_.has_zeros()) base_zeros.row(p) -= not_taken_.zeros.row(bit);
-    }
-  }
-  const bool zeros = taken_.has_zeros() || base_.has_zeros();
+RowScores summed_scores(const StepRows& rows, const LogScoreTable& base, const LogScoreTable& taken,
+                        const Compute& compute) {
+  const Index states = base.finite.cols();
+  const bool zeros = taken.has_zeros() || base.has_zeros();
   RowScores scores;
   scores.log_likelihood.resize(rows.row_count(), states);
   compute.for_blocks(rows.row_count(), 512, [&](Range range) {
     Eigen::RowVectorXd counts(states);
     for (std::int64_t row = range.first; row < range.last; ++row) {
       auto target = scores.log_likelihood.row(row);
-      target = base.row(rows.pattern_of(row));
+      target = base.finite.row(rows.pattern_of(row));
       for (const Id bit : rows.taken(row))
-        target += taken_.finite.row(bit);
+        target += taken.finite.row(bit);
       if (!zeros) continue;
-      counts = base_zeros.row(rows.pattern_of(row));
-      if (taken_.has_zeros()) {
+      counts.setZero();
+      if (base.has_zeros()) counts = base.zeros.row(rows.pattern_of(row));
+      if (taken.has_zeros()) {
         for (const Id bit : rows.taken(row))
-          counts += taken_.zeros.row(bit);
+          counts += taken.zeros.row(bit);
       }
       for (Index k = 0; k < states; ++k) {
         if (counts[k] > 0.5) target[k] = -infinity;
@@ -76,6 +68,20 @@ RowScores BernoulliEmission::score(const StepRows& rows, LikelihoodKind, Precisi
     }
   });
   return scores;
+}
+
+RowScores BernoulliEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Compute& compute) const {
+  if (rows.all_known()) return summed_scores(rows, base_, taken_, compute);
+  // The base of a pattern lacks its unknown bits. Where one of them counts a zero, so does the base.
+  LogScoreTable base{base_.finite.replicate(rows.pattern_count(), 1), {}};
+  if (base_.has_zeros()) base.zeros = base_.zeros.replicate(rows.pattern_count(), 1);
+  for (Id p = 1; p < rows.pattern_count(); ++p) {
+    for (const Id bit : rows.unknown(p).bits) {
+      base.finite.row(p) -= not_taken_.finite.row(bit);
+      if (not_taken_.has_zeros()) base.zeros.row(p) -= not_taken_.zeros.row(bit);
+    }
+  }
+  return summed_scores(rows, base, taken_, compute);
 }
 
 namespace {

@@ -67,6 +67,10 @@ class BernoulliLearner : public EmissionLearner {
 
 EmissionFamily bernoulli_family();
 
+/// Log-likelihood of each row and state: the base of the row's pattern and what every bit taken adds to it.
+RowScores summed_scores(const StepRows& rows, const LogScoreTable& base, const LogScoreTable& taken,
+                        const Compute& compute);
+
 /// Expected weight of the rows of each pattern: patterns by states.
 RowMatrix weights_by_pattern(const StepRows& rows, const RowMatrix& responsibilities, const Compute& compute);
 

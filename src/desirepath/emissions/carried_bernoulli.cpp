@@ -50,30 +50,7 @@ std::span<const LikelihoodKind> CarriedBernoulliEmission::likelihood_kinds() con
 RowScores CarriedBernoulliEmission::score(const StepRows& rows, LikelihoodKind, Precision,
                                           const Compute& compute) const {
   assert(rows.all_known() && rows.bit_count() == bit_count());
-  const Index states = state_count();
-  const bool zeros = marks_.has_zeros() || base_.has_zeros();
-  RowScores scores;
-  scores.log_likelihood.resize(rows.row_count(), states);
-  compute.for_blocks(rows.row_count(), 512, [&](Range range) {
-    Eigen::RowVectorXd counts(states);
-    for (std::int64_t row = range.first; row < range.last; ++row) {
-      auto target = scores.log_likelihood.row(row);
-      target = base_.finite.row(0);
-      for (const Id mark : rows.taken(row))
-        target += marks_.finite.row(mark);
-      if (!zeros) continue;
-      counts.setZero();
-      if (base_.has_zeros()) counts = base_.zeros.row(0);
-      if (marks_.has_zeros()) {
-        for (const Id mark : rows.taken(row))
-          counts += marks_.zeros.row(mark);
-      }
-      for (Index k = 0; k < states; ++k) {
-        if (counts[k] > 0.5) target[k] = -infinity;
-      }
-    }
-  });
-  return scores;
+  return summed_scores(rows, base_, marks_, compute);
 }
 
 std::unique_ptr<GivenPattern> CarriedBernoulliEmission::given(const UnknownBits&) const {
