@@ -66,7 +66,7 @@ Cohort uneven_cohort(int round, Id periods) {
   for (std::int64_t s = 0; s < students; ++s) {
     const double lean = 0.5 + stream.uniform();
     for (Id t = 0; t < periods; ++t) {
-      const bool present = parts.presence[static_cast<std::size_t>(s * periods + t)] == Presence::present;
+      const bool present = parts.status[static_cast<std::size_t>(s * periods + t)] == EnrollmentStatus::enrolled;
       for (Id c = 0; c < courses; ++c) {
         const bool takes = stream.uniform() < std::min(0.99, share[static_cast<std::size_t>(c)] * lean);
         if (present && takes) bits.add(parts.schema.bit(t, c));
@@ -253,10 +253,10 @@ TEST(Audit, Describe) {
       for (std::size_t t = 0; t < 3; ++t) {
         const CohortSummary::Period& period = summary.periods[t];
         const std::string place = where + " period " + period.label;
-        if (is_small(static_cast<double>(period.present))) expect_hidden(puzzle, {{present[t], 1}}, place);
-        if (is_small(static_cast<double>(period.unknown))) expect_hidden(puzzle, {{unknown[t], 1}}, place);
-        if (is_small(static_cast<double>(period.left - before))) expect_hidden(puzzle, {{leaving[t], 1}}, place);
-        before = period.left;
+        if (is_small(static_cast<double>(period.students.enrolled()))) expect_hidden(puzzle, {{present[t], 1}}, place);
+        if (is_small(static_cast<double>(period.students[EnrollmentStatus::unknown]))) expect_hidden(puzzle, {{unknown[t], 1}}, place);
+        if (is_small(static_cast<double>(period.students.departed() - before))) expect_hidden(puzzle, {{leaving[t], 1}}, place);
+        before = period.students.departed();
       }
     }
   }
@@ -468,7 +468,7 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
       for (const std::int64_t s : all_of(cohort)) {
         int there = 0;
         for (Id t = 0; t < 3; ++t)
-          there += cohort.is_present(s, t) ? 1 : 0;
+          there += cohort.enrolled(s, t) ? 1 : 0;
         if (there >= 2) seen.push_back(s);
       }
       const StudentGroups groups = told_groups(groups_of(cohort, "home"), Disclosure());

@@ -247,7 +247,7 @@ TEST(HiddenTree, FindsTheTreeThatWasPlanted) {
           stream.bernoulli(before ? 0.85 : 0.05) ? 1 + static_cast<Id>(stream.below(3)) : 0;
     }
     for (Id t = 0; t < 3; ++t) {
-      parts.presence.push_back(Presence::present);
+      parts.status.push_back(EnrollmentStatus::enrolled);
       for (Id c = 0; c < many; ++c) {
         if (when[static_cast<std::size_t>(c)] == t + 1) enrollments.add(parts.schema.bit(t, c));
       }

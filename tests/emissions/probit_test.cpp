@@ -151,7 +151,7 @@ Cohort factor_cohort(std::int64_t students, const Vector& intercepts, const RowM
       enrollments.finish_row();
     }
   }
-  parts.presence.assign(static_cast<std::size_t>(students * periods), Presence::present);
+  parts.status.assign(static_cast<std::size_t>(students * periods), EnrollmentStatus::enrolled);
   parts.enrollments = std::move(enrollments).build();
   return Cohort(std::move(parts));
 }

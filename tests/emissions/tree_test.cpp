@@ -176,7 +176,7 @@ Cohort chained_cohort() {
     const auto hidden = static_cast<Id>(stream.uniform() * 3.9);  // 3: none
     bool takes[courses] = {stream.bernoulli(0.5), stream.bernoulli(0.5)};
     for (Id t = 0; t < periods; ++t) {
-      parts.presence.push_back(t == hidden ? Presence::unknown : Presence::present);
+      parts.status.push_back(t == hidden ? EnrollmentStatus::unknown : EnrollmentStatus::enrolled);
       for (Id c = 0; c < courses; ++c) {
         if (t > 0 && stream.bernoulli(0.15)) takes[c] = !takes[c];
         if (takes[c] && t != hidden) enrollments.add(parts.schema.bit(t, c));

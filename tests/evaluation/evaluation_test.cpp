@@ -24,7 +24,9 @@ Cohort cohort_of(const std::vector<std::vector<std::string>>& students) {
     parts.students.push_back("s" + std::to_string(s));
     for (Id t = 0; t < 3; ++t) {
       const std::string& row = students[s][static_cast<std::size_t>(t)];
-      parts.presence.push_back(row == "-" ? Presence::unknown : row == "left" ? Presence::left : Presence::present);
+      parts.status.push_back(row == "-"      ? EnrollmentStatus::unknown
+                             : row == "left" ? EnrollmentStatus::left
+                                             : EnrollmentStatus::enrolled);
       for (Id c = 0; c < 2; ++c) {
         if (row.size() == 2 && row[static_cast<std::size_t>(c)] == '1') enrollments.add(t * 2 + c);
       }

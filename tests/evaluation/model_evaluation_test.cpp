@@ -21,7 +21,7 @@ Cohort four_students() {
   const std::vector<std::vector<Id>> taken = {{0, 1}, {3}, {0}, {5}, {2}, {}, {0, 1}, {4, 5}};  // student by period
   for (std::size_t row = 0; row < taken.size(); ++row) {
     if (row % 2 == 0) parts.students.push_back("s" + std::to_string(row / 2));
-    parts.presence.push_back(row == 5 ? Presence::unknown : Presence::present);
+    parts.status.push_back(row == 5 ? EnrollmentStatus::unknown : EnrollmentStatus::enrolled);
     for (const Id bit : taken[row])
       enrollments.add(bit);
     enrollments.finish_row();

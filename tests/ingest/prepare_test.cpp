@@ -51,10 +51,10 @@ using Names = std::vector<std::string>;
 TEST_F(PrepareTest, PresentUnknownAndPresenceAlone) {
   const Cohort cohort = prepare("student,period,course\nann,1,A\nann,2,\nbob,2,B\nbob,2,A\n").cohort;
   EXPECT_EQ(cohort.students(), (Names{"ann", "bob"}));
-  EXPECT_EQ(cohort.presence(0, 0), Presence::present);
-  EXPECT_EQ(cohort.presence(0, 1), Presence::present);
+  EXPECT_EQ(cohort.status(0, 0), EnrollmentStatus::enrolled);
+  EXPECT_EQ(cohort.status(0, 1), EnrollmentStatus::enrolled);
   EXPECT_TRUE(cohort.bits(0, 1).empty());
-  EXPECT_EQ(cohort.presence(1, 0), Presence::unknown);
+  EXPECT_EQ(cohort.status(1, 0), EnrollmentStatus::unknown);
   EXPECT_EQ(courses(cohort, 1, 1), (Names{"A", "B"}));
 }
 
@@ -74,7 +74,7 @@ TEST_F(PrepareTest, EveryRowIsKeptFilteredOrRejected) {
   EXPECT_EQ(p.report.rows_filtered(), 5);
   EXPECT_EQ(p.report.rows_rejected(), 4);
   EXPECT_EQ(p.report.rows_in, p.report.rows_kept + p.report.rows_filtered() + p.report.rows_rejected());
-  EXPECT_TRUE(p.cohort.is_present(0, 1));  // a withdrawal is presence
+  EXPECT_TRUE(p.cohort.enrolled(0, 1));  // a withdrawal is presence
 }
 
 TEST_F(PrepareTest, TermsBecomeYearsSinceEntry) {
@@ -87,9 +87,9 @@ TEST_F(PrepareTest, TermsBecomeYearsSinceEntry) {
                             .cohort;
   EXPECT_EQ(courses(cohort, 0, 0), (Names{"A", "B"}));
   EXPECT_EQ(courses(cohort, 0, 1), (Names{"C"}));
-  EXPECT_EQ(cohort.presence(1, 1), Presence::unknown);
+  EXPECT_EQ(cohort.status(1, 1), EnrollmentStatus::unknown);
   EXPECT_EQ(courses(cohort, 1, 2), (Names{"B"}));
-  EXPECT_EQ(cohort.calendar(1, 2), 2021);
+  EXPECT_EQ(cohort.academic_year(1, 2), 2021);
 }
 
 TEST_F(PrepareTest, TermsBecomeTermsSinceEntry) {
@@ -136,9 +136,9 @@ TEST_F(PrepareTest, AbsentMayMeanLeftButNotBeyondTheData) {
   options.absent = AbsentRule::left;
   const Cohort cohort =
       prepare("student,term,course\na,2010,A\nb,2010,A\nb,2011,A\nb,2012,A\nc,2011,B\nc,2012,A\n", options).cohort;
-  EXPECT_EQ(cohort.presence(0, 1), Presence::left);
-  EXPECT_EQ(cohort.presence(0, 2), Presence::left);
-  EXPECT_EQ(cohort.presence(2, 2), Presence::unknown);  // 2013 is not in the data
+  EXPECT_EQ(cohort.status(0, 1), EnrollmentStatus::left);
+  EXPECT_EQ(cohort.status(0, 2), EnrollmentStatus::left);
+  EXPECT_EQ(cohort.status(2, 2), EnrollmentStatus::unknown);  // 2013 is not in the data
 }
 
 TEST_F(PrepareTest, ListedCoursesExistEvenIfNobodyTookThem) {

@@ -352,7 +352,7 @@ TEST(ChainHistoryFit, FindsWhoNeverRepeats) {
     for (Id t = 0; t < 3; ++t) {
       for (const Id bit : drawn.taken(s, t))
         taken.add(bit);
-      parts.presence.push_back(Presence::present);
+      parts.status.push_back(EnrollmentStatus::enrolled);
       taken.finish_row();
     }
   }

@@ -337,7 +337,7 @@ Cohort cohort_drawn_from(const HiddenChain& truth, std::int64_t students) {
   CohortParts parts;
   parts.schema = truth.schema();
   parts.students = drawn.students();
-  parts.presence.assign(static_cast<std::size_t>(students * periods), Presence::present);
+  parts.status.assign(static_cast<std::size_t>(students * periods), EnrollmentStatus::enrolled);
   BinaryMatrixBuilder enrollments(truth.schema().bit_count());
   for (std::int64_t s = 0; s < students; ++s) {
     for (Id t = 0; t < periods; ++t) {
@@ -542,7 +542,7 @@ TEST(Fit, CalibratedSharesStayTheStudentsUnderTheLawOfMass) {
     for (Id bit = 0; bit < 12; ++bit) {
       all.push_back(bit);
       for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
-        if (!cohort.is_present(s, bit / 6)) continue;
+        if (!cohort.enrolled(s, bit / 6)) continue;
         known[bit] += 1;
         taken[bit] += std::ranges::count(cohort.bits(s, bit / 6), bit) > 0 ? 1 : 0;
       }

@@ -31,7 +31,7 @@ Cohort correlated_cohort(std::int64_t students, std::uint64_t seed, double unkno
     const bool second = stream.bernoulli(0.4);
     for (Id t = 0; t < periods; ++t) {
       const bool known = !stream.bernoulli(unknown);
-      parts.presence.push_back(known ? Presence::present : Presence::unknown);
+      parts.status.push_back(known ? EnrollmentStatus::enrolled : EnrollmentStatus::unknown);
       const double interest = stream.normal();
       for (Id c = 0; c < courses; ++c) {
         const double mean = (c % 3 == 0 ? -0.3 : -1.1) + (second && c >= 3 ? 0.8 : 0);

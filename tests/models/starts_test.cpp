@@ -31,7 +31,7 @@ Cohort programmes(std::int64_t students, Id courses, Id periods, std::uint64_t s
       if (draw.bernoulli(0.05)) programme = static_cast<Id>(draw.categorical(popularity));
       programme = std::min(programme, courses - 1);
       present = present && (t == 0 || !draw.bernoulli(0.15));
-      parts.presence.push_back(present ? Presence::present : Presence::unknown);
+      parts.status.push_back(present ? EnrollmentStatus::enrolled : EnrollmentStatus::unknown);
       if (present) rows.add(t * courses + programme);
       rows.finish_row();
     }

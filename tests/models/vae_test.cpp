@@ -264,7 +264,7 @@ Cohort two_kinds(std::int64_t students, std::uint64_t seed) {
     const double p = draws.bernoulli(0.5) ? 0.85 : 0.15;
     for (Id t = 0; t < 2; ++t) {
       const bool there = t == 0 || draws.bernoulli(0.8);
-      parts.presence.push_back(there ? Presence::present : Presence::unknown);
+      parts.status.push_back(there ? EnrollmentStatus::enrolled : EnrollmentStatus::unknown);
       for (Id c = 0; c < 8 && there; ++c) {
         if (draws.bernoulli(p)) enrollments.add(parts.schema.bit(t, c));
       }

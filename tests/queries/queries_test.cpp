@@ -27,7 +27,7 @@ Cohort cohort_of(const Schema& schema, const std::vector<std::vector<Id>>& recor
   for (std::size_t s = 0; s < records.size(); ++s) {
     parts.students.push_back(std::to_string(s));
     for (Id t = 0; t < schema.period_count(); ++t) {
-      parts.presence.push_back(Presence::present);
+      parts.status.push_back(EnrollmentStatus::enrolled);
       for (const Id bit : records[s]) {
         if (schema.period_of(bit) == t) taken.add(bit);
       }

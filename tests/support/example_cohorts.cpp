@@ -23,11 +23,13 @@ Cohort random_cohort(const RandomCohortOptions& options, RandomStream stream) {
     bool left = false;
     for (Id t = 0; t < options.periods; ++t) {
       const bool unknown = stream.bernoulli(options.unknown);
-      const Presence status = left ? Presence::left : unknown ? Presence::unknown : Presence::present;
-      parts.presence.push_back(status);
+      const EnrollmentStatus status = left      ? EnrollmentStatus::left
+                                      : unknown ? EnrollmentStatus::unknown
+                                                : EnrollmentStatus::enrolled;
+      parts.status.push_back(status);
       for (Id c = 0; c < options.courses; ++c) {
         const bool taken = stream.bernoulli(options.taken);
-        if (taken && status == Presence::present) enrollments.add(parts.schema.bit(t, c));
+        if (taken && status == EnrollmentStatus::enrolled) enrollments.add(parts.schema.bit(t, c));
       }
       enrollments.finish_row();
       left = left || stream.bernoulli(options.left);
@@ -52,7 +54,7 @@ void write_long_table(const Cohort& cohort, std::ostream& out) {
     }
     const std::string id = csv_field(cohort.students()[static_cast<std::size_t>(student)]);
     for (Id period = 0; period < schema.period_count(); ++period) {
-      if (!cohort.is_present(student, period)) continue;
+      if (!cohort.enrolled(student, period)) continue;
       const std::string begin = id + "," + csv_field(schema.period(period)) + ",";
       const auto bits = cohort.bits(student, period);
       if (bits.empty()) out << begin << groups << '\n';

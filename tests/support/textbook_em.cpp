@@ -151,7 +151,7 @@ std::vector<double> textbook_trace(const Cohort& cohort, const RowMatrix& labels
     DenseRows step{Matrix::Zero(students, bits), Matrix::Zero(students, bits)};
     for (std::int64_t s = 0; s < students; ++s) {
       for (Id t = range.first; t < range.last; ++t) {
-        if (!cohort.is_present(s, t)) continue;
+        if (!cohort.enrolled(s, t)) continue;
         step.known.row(s).segment((t - range.first) * courses, courses).setOnes();
         for (const Id bit : cohort.bits(s, t))
           step.value(s, bit - range.first * courses) = 1;

@@ -17,7 +17,7 @@ Cohort with_attributes() {
   for (int s = 0; s < 12; ++s)
     year.codes.push_back(s == 5 ? -1 : s % 3);
   parts.attributes = {year};
-  parts.calendar.assign(24, 2001);
+  parts.calendar = Calendar::of_years(std::vector<std::int32_t>(24, 2001));
   return Cohort(std::move(parts));
 }
 
@@ -51,10 +51,10 @@ TEST(Cohort, RefusesPartsThatDoNotFit) {
     change(parts);
     EXPECT_THROW(Cohort{std::move(parts)}, InputError);
   };
-  broken([](CohortParts& p) { p.presence.pop_back(); });
-  broken([](CohortParts& p) { p.presence[0] = static_cast<Presence>(9); });
-  broken([](CohortParts& p) { std::ranges::fill(p.presence, Presence::unknown); });
-  broken([](CohortParts& p) { p.calendar.pop_back(); });
+  broken([](CohortParts& p) { p.status.pop_back(); });
+  broken([](CohortParts& p) { p.status[0] = static_cast<EnrollmentStatus>(9); });
+  broken([](CohortParts& p) { std::ranges::fill(p.status, EnrollmentStatus::unknown); });
+  broken([](CohortParts& p) { p.calendar.term_of.pop_back(); });
   broken([](CohortParts& p) { p.attributes[0].codes[0] = 3; });
   broken([](CohortParts& p) { p.attributes[0].codes.pop_back(); });
   broken([](CohortParts& p) { p.enrollments = BinaryMatrix({0}, {}, 8); });
@@ -78,8 +78,8 @@ TEST(Summary, CountsByHand) {
   CohortParts parts;
   parts.schema = Schema({{"a", "", "", "Arts", "", {}, {}}, {"b", "", "", "Science", "", {}, {}}}, {"1", "2"});
   parts.students = {"x", "y", "z"};
-  using enum Presence;
-  parts.presence = {present, present, present, unknown, present, left};
+  using enum EnrollmentStatus;
+  parts.status = {enrolled, enrolled, enrolled, unknown, enrolled, left};
   parts.enrollments = BinaryMatrix({0, 2, 3, 4, 4, 4, 4}, {0, 1, 3, 0}, 4);
   const CohortSummary summary = summarise(Cohort(std::move(parts)));
   EXPECT_EQ(summary.students, 3);
@@ -88,9 +88,9 @@ TEST(Summary, CountsByHand) {
   EXPECT_EQ(summary.by_group[0][0].enrollments, 2);
   EXPECT_EQ(summary.by_group[1][1].students, 1);
   EXPECT_EQ(summary.course_counts, (std::vector<std::int64_t>{1, 1, 0, 1}));
-  EXPECT_EQ(summary.periods[1].present, 1);
-  EXPECT_EQ(summary.periods[1].unknown, 1);
-  EXPECT_EQ(summary.periods[1].left, 1);
+  EXPECT_EQ(summary.periods[1].students.enrolled(), 1);
+  EXPECT_EQ(summary.periods[1].students[unknown], 1);
+  EXPECT_EQ(summary.periods[1].students[left], 1);
   EXPECT_DOUBLE_EQ(summary.mean_courses, 4.0 / 3);
 }
 
@@ -138,8 +138,10 @@ TEST(Split, ByAttributeTakesTheLastValues) {
 TEST(Split, ByEntryYearWhereNoAttributeHasTheName) {
   CohortParts parts = with_attributes().parts();
   parts.attributes.clear();
-  for (std::size_t row = 0; row < parts.presence.size(); ++row)
-    parts.calendar[row] = static_cast<std::int32_t>(2000 + row / 2 % 3 + row % 2);
+  std::vector<std::int32_t> years;
+  for (std::size_t row = 0; row < parts.status.size(); ++row)
+    years.push_back(static_cast<std::int32_t>(2000 + row / 2 % 3 + row % 2));
+  parts.calendar = Calendar::of_years(years);
   const Cohort cohort(std::move(parts));
   const Split split = split_by_attribute(cohort, "entry", 0, 1);
   std::int32_t last = -1;

@@ -49,9 +49,9 @@ TEST(Evidence, OfACohortKeepsPresentUnknownAndLeftApart) {
   const EvidenceBatch evidence = EvidenceBatch::of(cohort);
   for (std::int64_t s = 0; s < 30; ++s) {
     for (Id t = 0; t < 3; ++t) {
-      const Presence status = cohort.presence(s, t);
-      EXPECT_EQ(evidence.is_unknown(s, t), status == Presence::unknown);
-      EXPECT_EQ(evidence.presence(s, t) == Presence::left, status == Presence::left);
+      const EnrollmentStatus status = cohort.status(s, t);
+      EXPECT_EQ(evidence.is_unknown(s, t), status == EnrollmentStatus::unknown);
+      EXPECT_EQ(evidence.presence(s, t) == Presence::left, status == EnrollmentStatus::left);
       EXPECT_EQ(list(evidence.taken(s, t)), list(cohort.bits(s, t)));
     }
   }

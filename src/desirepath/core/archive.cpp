@@ -36,9 +36,10 @@ struct ElementTypeName {
   std::string_view name;
   std::size_t size;
 };
-constexpr std::array<ElementTypeName, 4> element_types = {{{ElementType::F64, "F64", 8},
+constexpr std::array<ElementTypeName, 5> element_types = {{{ElementType::F64, "F64", 8},
                                                            {ElementType::I64, "I64", 8},
                                                            {ElementType::I32, "I32", 4},
+                                                           {ElementType::I16, "I16", 2},
                                                            {ElementType::U8, "U8", 1}}};
 
 const ElementTypeName& describe(ElementType type) {
@@ -67,9 +68,9 @@ std::optional<std::size_t> digest_position(std::string_view header) {
 
 }  // namespace
 
-ArchiveWriter::ArchiveWriter(std::string kind) {
+ArchiveWriter::ArchiveWriter(std::string kind, int format_version) {
   set("format", "desirepath");
-  set("format_version", std::to_string(archive_format_version));
+  set("format_version", std::to_string(format_version));
   set("kind", std::move(kind));
   set("program_version", version);
 }

@@ -20,10 +20,11 @@
 namespace desirepath::inline core {
 
 /// Raised when what is written can no longer be understood by older programs; every past version stays readable.
-inline constexpr int archive_format_version = 1;
+/// 2: cohorts with terms and the statuses that follow from them; whatever needs nothing new is still written as 1.
+inline constexpr int archive_format_version = 2;
 
 /// Element types, by their safetensors names.
-enum class ElementType { F64, I64, I32, U8 };
+enum class ElementType { F64, I64, I32, I16, U8 };
 
 template <class T>
 constexpr ElementType element_type_of();
@@ -40,14 +41,18 @@ constexpr ElementType element_type_of<std::int32_t>() {
   return ElementType::I32;
 }
 template <>
+constexpr ElementType element_type_of<std::int16_t>() {
+  return ElementType::I16;
+}
+template <>
 constexpr ElementType element_type_of<std::uint8_t>() {
   return ElementType::U8;
 }
 
 class ArchiveWriter {
  public:
-  /// kind: "cohort", "model", "checkpoint".
-  explicit ArchiveWriter(std::string kind);
+  /// kind: "cohort", "model", "checkpoint"; format_version: the first that has all that will be written.
+  explicit ArchiveWriter(std::string kind, int format_version = 1);
 
   void set(const std::string& key, std::string value) { metadata_[key] = std::move(value); }
   template <class T>

@@ -45,7 +45,7 @@ class Counter {
     Index enrollments = 0;
     bool here = false;
     for (Id t = 0; t < schema_.period_count(); ++t) {
-      if (!like.is_present(s, t)) continue;
+      if (!like.enrolled(s, t)) continue;
       here = true;
       present_[t] += 1;
       for (const Id bit : students.taken(s, t)) {

@@ -95,15 +95,15 @@ std::vector<Attribute> make_attributes(const RowCollection& collection, const Si
 }
 
 /// Periods behind the last one a student was seen in: left, unless the data end before them.
-void mark_left(std::span<Presence> status, std::span<const std::int32_t> years, std::int32_t last_year) {
+void mark_left(std::span<EnrollmentStatus> status, std::span<const std::int32_t> years, std::int32_t last_year) {
   std::size_t last = 0;
   for (std::size_t t = 0; t < status.size(); ++t) {
-    if (status[t] == Presence::present) last = t;
+    if (status[t] == EnrollmentStatus::enrolled) last = t;
   }
   for (std::size_t t = last + 1; t < status.size(); ++t) {
     const bool known_year = !years.empty() && years[last] >= 0;
     const bool beyond_data = known_year && years[last] + static_cast<std::int32_t>(t - last) > last_year;
-    if (!beyond_data) status[t] = Presence::left;
+    if (!beyond_data) status[t] = EnrollmentStatus::left;
   }
 }
 
@@ -123,15 +123,14 @@ CohortParts assemble_cohort(const RowCollection& collection, const SiftedRows& s
   const auto students = static_cast<std::size_t>(std::ranges::count(sifted.presence, Fate::kept));
   const bool has_years = last_year >= 0;
   parts.students.reserve(students);
-  parts.presence.assign(students * width, Presence::unknown);
-  if (has_years) parts.calendar.assign(students * width, -1);
+  parts.status.assign(students * width, EnrollmentStatus::unknown);
+  std::vector<std::int32_t> calendar(has_years ? students * width : 0, -1);
   BinaryMatrixBuilder enrollments(parts.schema.bit_count());
   for (std::size_t s = 0; s < sifted.students.size(); ++s) {
     if (!sifted.is_kept(s)) continue;
     const std::size_t first = parts.students.size() * width;
-    const std::span<Presence> status = std::span(parts.presence).subspan(first, width);
-    const std::span<std::int32_t> years =
-        std::span(parts.calendar).subspan(has_years ? first : 0, has_years ? width : 0);
+    const std::span<EnrollmentStatus> status = std::span(parts.status).subspan(first, width);
+    const std::span<std::int32_t> years = std::span(calendar).subspan(has_years ? first : 0, has_years ? width : 0);
     parts.students.emplace_back(collection.students.text(sifted.students[s]));
     const std::span<const Row> rows = sifted.rows_of(s);
     auto row = rows.begin();
@@ -139,7 +138,7 @@ CohortParts assemble_cohort(const RowCollection& collection, const SiftedRows& s
       for (; row != rows.end() && row->when <= period; ++row) {
         if (row->presence != Fate::kept) continue;
         const auto at = static_cast<std::size_t>(period - 1);
-        status[at] = Presence::present;
+        status[at] = EnrollmentStatus::enrolled;
         if (row->year >= 0 && (years[at] < 0 || row->year < years[at])) years[at] = row->year;
         if (row->counts()) enrollments.add(parts.schema.bit(period - 1, number[row->course]));
       }
@@ -149,6 +148,7 @@ CohortParts assemble_cohort(const RowCollection& collection, const SiftedRows& s
     if (options.absent == AbsentRule::left) mark_left(status, by_years ? years : std::span<std::int32_t>(), last_year);
   }
   parts.enrollments = std::move(enrollments).build();
+  if (has_years) parts.calendar = Calendar::of_years(calendar);
   parts.attributes = make_attributes(collection, sifted);
   return parts;
 }

@@ -24,7 +24,7 @@ std::array<std::string, fact_names.size()> facts_of(const Cohort& cohort, std::i
   const Schema& schema = cohort.schema();
   std::vector<Id> present;
   for (Id period = 0; period < schema.period_count(); ++period) {
-    if (cohort.is_present(student, period)) present.push_back(period);
+    if (cohort.enrolled(student, period)) present.push_back(period);
   }
   const std::int32_t entry = cohort.entry_year(student);
   return {cohort.students()[static_cast<std::size_t>(student)],
@@ -83,7 +83,7 @@ nlohmann::ordered_json stage_of(const Cohort& cohort) {
   for (std::int64_t student = 0; student < cohort.student_count(); ++student) {
     for (Id period = 0; period < cohort.schema().period_count(); ++period) {
       const auto bits = cohort.bits(student, period);
-      rows += bits.empty() && cohort.is_present(student, period) ? 1 : std::ssize(bits);
+      rows += bits.empty() && cohort.enrolled(student, period) ? 1 : std::ssize(bits);
       for (const Id bit : bits)
         taken[static_cast<std::size_t>(cohort.schema().course_of(bit))] = true;
     }

@@ -182,7 +182,7 @@ class VaeFit : public Training {
     Vector present = Vector::Constant(schema.period_count(), 2 * added_students);
     for (std::int64_t s = 0; s < training_.student_count(); ++s) {
       for (Id t = 0; t < schema.period_count(); ++t)
-        present[t] += training_.is_present(s, t) ? 1 : 0;
+        present[t] += training_.enrolled(s, t) ? 1 : 0;
     }
     for (const Id bit : training_.enrollments().columns())
       shares[bit] += 1;
@@ -314,7 +314,7 @@ class VaeFit : public Training {
       result.warnings.push_back(concat(counted(result.iterations, "epoch", "epochs"),
                                        ": there are too few students to try which number is best"));
     }
-    if (cohort_.has_left_students())
+    if (cohort_.has_departures())
       result.warnings.emplace_back(
           "vae does not know that students leave: what comes after that counts as unknown, not as nothing taken");
     result.restarts.push_back(std::move(only));

@@ -135,7 +135,7 @@ std::vector<Detour> find_detours(const std::vector<JudgedStudent>& students, con
     const auto reached = std::ranges::find(student.courses, goal, &JudgedCourse::course);
     if (reached == student.courses.end()) continue;
     for (Id t = 0; t < reached->first; ++t) {
-      if (!cohort.is_present(student.student, t)) continue;
+      if (!cohort.enrolled(student.student, t)) continue;
       for (const Id bit : cohort.bits(student.student, t)) {
         Detour& detour = detours[static_cast<std::size_t>(schema.course_of(bit))];
         ++detour.taken;

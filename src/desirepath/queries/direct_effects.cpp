@@ -71,7 +71,7 @@ DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int6
   RowMatrix score = RowMatrix::Zero(courses, courses), information = score, spread = score;
   for (Id t = 1; t < schema.period_count(); ++t) {
     std::vector<std::int64_t> there;
-    std::ranges::copy_if(chosen, std::back_inserter(there), [&](std::int64_t s) { return cohort.is_present(s, t); });
+    std::ranges::copy_if(chosen, std::back_inserter(there), [&](std::int64_t s) { return cohort.enrolled(s, t); });
     std::vector<Id> asked(static_cast<std::size_t>(courses));
     for (Id c = 0; c < schema.course_count(); ++c)
       asked[static_cast<std::size_t>(c)] = schema.bit(t, c);

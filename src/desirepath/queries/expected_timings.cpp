@@ -40,7 +40,7 @@ std::vector<JudgedStudent> choose_students(const Cohort& cohort, std::int64_t mo
   for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
     int there = 0;
     for (Id t = 0; t < cohort.schema().period_count(); ++t)
-      there += cohort.is_present(s, t) ? 1 : 0;
+      there += cohort.enrolled(s, t) ? 1 : 0;
     if (there > 1) able.push_back(s);
   }
   std::vector<JudgedStudent> students;
@@ -58,7 +58,7 @@ void judge(const Cohort& cohort, const std::vector<Id>& part, const RowMatrix& f
     JudgedCourse judged{part[i], periods, std::vector<double>(static_cast<std::size_t>(periods), 0)};
     double sum = 0;
     for (Id t = periods - 1; t >= 0; --t) {
-      if (!cohort.is_present(student.student, t)) continue;
+      if (!cohort.enrolled(student.student, t)) continue;
       const double p = found(row, static_cast<Index>(i) * periods + t);
       judged.chance[static_cast<std::size_t>(t)] = p;
       sum += p;

@@ -25,7 +25,7 @@ nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
     json["periods"] = cohort.schema().periods();
     json["enrollments"] = cohort.enrollments().one_count();
     json["calendar"] = cohort.has_calendar();
-    json["left"] = cohort.has_left_students();
+    json["left"] = cohort.has_departures();
     json["attributes"] = nlohmann::ordered_json::array();
     for (const Attribute& attribute : cohort.attributes()) {
       json["attributes"].push_back({{"name", attribute.name}, {"values", attribute.values.size()}});

@@ -19,8 +19,8 @@ InferenceScore infer_period(const Model& model, const Cohort& training, const Co
     throw OptionError("inference: the period asked for must exist and not be among those given");
   std::vector<std::int64_t> chosen;
   for (std::int64_t s = 0; s < students.student_count(); ++s) {
-    const bool whole = students.is_present(s, task.period) &&
-                       std::ranges::all_of(known, [&](Id t) { return students.is_present(s, t); });
+    const bool whole =
+        students.enrolled(s, task.period) && std::ranges::all_of(known, [&](Id t) { return students.enrolled(s, t); });
     if (whole) chosen.push_back(s);
   }
   InferenceScore score;

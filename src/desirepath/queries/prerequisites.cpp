@@ -63,7 +63,7 @@ std::vector<Place> draw_places(const Cohort& cohort, const FirstPeriods& first, 
     if (period == periods) {
       std::vector<double> open = when;
       for (Id t = 0; t < periods; ++t) {
-        if (!cohort.is_present(s, t)) open[static_cast<std::size_t>(t)] = 0;
+        if (!cohort.enrolled(s, t)) open[static_cast<std::size_t>(t)] = 0;
       }
       if (std::accumulate(open.begin(), open.end(), 0.0) <= 0) continue;
       period = static_cast<Id>(stream.categorical(open));

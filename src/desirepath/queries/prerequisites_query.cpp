@@ -216,11 +216,13 @@ class PrerequisitesAnswer : public Answer {
 Cohort drawn_cohort(const Model& model, std::int64_t count, const RandomStream& stream, const Compute& compute) {
   const Schema& schema = model.schema();
   const EvidenceBatch drawn = model.complete(nothing_known(schema, count), stream, compute);
-  CohortParts parts{schema, drawn.students(), {}, {}, {}, {}};
+  CohortParts parts;
+  parts.schema = schema;
+  parts.students = drawn.students();
   BinaryMatrixBuilder enrollments(schema.bit_count());
   for (std::int64_t s = 0; s < count; ++s) {
     for (Id t = 0; t < schema.period_count(); ++t) {
-      parts.presence.push_back(drawn.presence(s, t));
+      parts.status.push_back(status_for(drawn.presence(s, t)));
       for (const Id bit : drawn.taken(s, t))
         enrollments.add(bit);
       enrollments.finish_row();

@@ -13,7 +13,7 @@ void count(const Cohort& like, Vector& course, Vector& bit, const Taken& taken) 
   std::vector<std::int64_t> last(static_cast<std::size_t>(schema.course_count()), -1);
   for (std::int64_t s = 0; s < like.student_count(); ++s) {
     for (Id t = 0; t < schema.period_count(); ++t) {
-      if (!like.is_present(s, t)) continue;
+      if (!like.enrolled(s, t)) continue;
       for (const Id b : taken(s, t)) {
         bit[b] += 1;
         const Id c = schema.course_of(b);
@@ -32,7 +32,7 @@ std::pair<double, Vector> present(const Cohort& cohort) {
   for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
     bool here = false;
     for (Id t = 0; t < cohort.schema().period_count(); ++t) {
-      if (!cohort.is_present(s, t)) continue;
+      if (!cohort.enrolled(s, t)) continue;
       each[t] += 1;
       here = true;
     }

@@ -101,7 +101,7 @@ std::vector<std::int64_t> groups_by_presence(const Cohort& cohort, std::int64_t 
   for (std::size_t s = 0; s < students; ++s) {
     std::vector<Presence> pattern;
     for (Id t = 0; t < cohort.schema().period_count(); ++t)
-      pattern.push_back(cohort.presence(static_cast<std::int64_t>(s), t));
+      pattern.push_back(presence_of(cohort.status(static_cast<std::int64_t>(s), t)));
     same[pattern].push_back(s);
   }
   std::map<std::int64_t, std::vector<std::size_t>> as_many;

@@ -65,7 +65,7 @@ std::string period_of(const HiddenStates& states, const Schema& schema, Id step)
 bool is_present(const Cohort& cohort, std::int64_t student, const PeriodRange& periods) {
   bool present = false;
   for (Id t = periods.first; t < periods.last; ++t)
-    present = present || cohort.presence(student, t) == Presence::present;
+    present = present || cohort.enrolled(student, t);
   return present;
 }
 

@@ -97,21 +97,23 @@ namespace {
 void tell_periods(const CohortSummary& summary, const Disclosure& disclosure, ToldCohort& told) {
   std::int64_t left_before = 0;
   for (const CohortSummary::Period& period : summary.periods) {
-    const std::int64_t leaving = std::abs(period.left - left_before);
-    const std::vector<double> parts = {static_cast<double>(period.present), static_cast<double>(period.unknown),
+    const std::int64_t enrolled = period.students.enrolled(), left = period.students.departed();
+    const std::int64_t unknown = summary.students - enrolled - left;
+    const std::int64_t leaving = std::abs(left - left_before);
+    const std::vector<double> parts = {static_cast<double>(enrolled), static_cast<double>(unknown),
                                        static_cast<double>(leaving)};
     Hidden hidden = disclosure.hide(parts);
     // What is told later bounds how many had left: those present make room for all of it.
     if (std::ranges::find(hidden, 1) != hidden.end()) hidden[0] = 1;
     ToldCohort::Period shown{period.label, {}, {}, {}, {}};
     if (hidden[0] == 0) {
-      shown.present = period.present;
+      shown.present = enrolled;
       shown.mean_courses = period.mean_courses;
     }
-    if (hidden[1] == 0) shown.unknown = period.unknown;
+    if (hidden[1] == 0) shown.unknown = unknown;
     if (hidden[2] == 0) {
-      shown.left = period.left;
-      left_before = period.left;
+      shown.left = left;
+      left_before = left;
     }
     told.periods_withheld |= std::ranges::any_of(hidden, [](std::uint8_t flag) { return flag != 0; });
     told.periods.push_back(std::move(shown));

@@ -65,12 +65,15 @@ Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unsee
   parts.students = cohort.students();
   parts.attributes = cohort.attributes();
   parts.provenance = cohort.provenance();
+  parts.status_basis = cohort.status_basis();
+  parts.calendar = {cohort.calendar().terms, cohort.calendar().data_end, cohort.calendar().step, {}};
   BinaryMatrixBuilder enrollments(schema.bit_count());
   for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
     for (Id t = 0; t < schema.period_count(); ++t) {
       const Id from = own_period[static_cast<std::size_t>(t)];
-      parts.presence.push_back(from < 0 ? Presence::unknown : cohort.presence(s, from));
-      if (cohort.has_calendar()) parts.calendar.push_back(from < 0 ? -1 : cohort.calendar(s, from));
+      parts.status.push_back(from < 0 ? EnrollmentStatus::unknown : cohort.status(s, from));
+      if (cohort.has_calendar())
+        parts.calendar.term_of.push_back(from < 0 ? std::int16_t{-1} : static_cast<std::int16_t>(cohort.term(s, from)));
       if (from >= 0) {
         for (const Id bit : cohort.bits(s, from)) {
           const Id course = course_number[static_cast<std::size_t>(own.course_of(bit))];

@@ -1,4 +1,4 @@
-// The students of one extract: who was there when, and what they took. The one form every later step works on.
+// The students of one extract: who was enrolled when, and what they took. The one form every later step works on.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,11 @@
 
 #include "desirepath/core/archive.h"
 #include "desirepath/core/binary_matrix.h"
+#include "desirepath/transcripts/calendar.h"
+#include "desirepath/transcripts/enrollment_status.h"
 #include "desirepath/transcripts/schema.h"
 
 namespace desirepath::inline transcripts {
-
-/// What is known of a student in a period. A period without rows is unknown, not "took nothing"; `left` only where
-/// preparation was told so.
-enum class Presence : std::uint8_t { unknown = 0, present = 1, left = 2 };
 
 /// A property of students (major, group, entry year ...): one value each, coded.
 struct Attribute {
@@ -29,10 +27,11 @@ struct Attribute {
 /// What a Cohort is made of; checked when one is built from it.
 struct CohortParts {
   Schema schema;
-  std::vector<std::string> students;   // ids, in the cohort's order
-  std::vector<Presence> presence;      // students by periods
-  BinaryMatrix enrollments;            // rows (student, period); columns bits of the schema
-  std::vector<std::int32_t> calendar;  // academic year of each (student, period), -1 = not known; or empty
+  std::vector<std::string> students;     // ids, in the cohort's order
+  std::vector<EnrollmentStatus> status;  // students by periods
+  StatusBasis status_basis = StatusBasis::stated;
+  BinaryMatrix enrollments;  // rows (student, period), empty unless enrolled; columns bits of the schema
+  Calendar calendar;
   std::vector<Attribute> attributes;
   std::string provenance = "{}";  // JSON: how it was made (sources, options, counts at each filter)
 };
@@ -48,9 +47,13 @@ class Cohort {
   const std::vector<std::string>& students() const { return parts_->students; }
   const std::string& provenance() const { return parts_->provenance; }
 
-  Presence presence(std::int64_t student, Id period) const { return parts_->presence[row(student, period)]; }
-  bool is_present(std::int64_t student, Id period) const { return presence(student, period) == Presence::present; }
-  bool has_left_students() const { return has_left_; }
+  EnrollmentStatus status(std::int64_t student, Id period) const { return parts_->status[row(student, period)]; }
+  bool enrolled(std::int64_t student, Id period) const { return status(student, period) == EnrollmentStatus::enrolled; }
+  /// Of all students; one pass over them.
+  StatusCounts status_counts(Id period) const;
+  StatusBasis status_basis() const { return parts_->status_basis; }
+  /// Somebody left or finished.
+  bool has_departures() const { return has_departures_; }
   /// Taken bits in all periods, ascending.
   std::span<const Id> bits(std::int64_t student) const {
     const auto first = static_cast<std::int64_t>(row(student, 0));
@@ -61,12 +64,19 @@ class Cohort {
     return parts_->enrollments.row(static_cast<std::int64_t>(row(student, period)));
   }
   const BinaryMatrix& enrollments() const { return parts_->enrollments; }
-  bool has_calendar() const { return !parts_->calendar.empty(); }
-  /// Academic year in which the student was in that period, -1 where not known.
-  std::int32_t calendar(std::int64_t student, Id period) const {
-    return has_calendar() ? parts_->calendar[row(student, period)] : -1;
+  /// Whether the terms of enrolled periods are known.
+  bool has_calendar() const { return !parts_->calendar.term_of.empty(); }
+  const Calendar& calendar() const { return parts_->calendar; }
+  /// The first term in which the student was enrolled in that period: a number in calendar().terms, or -1.
+  std::int32_t term(std::int64_t student, Id period) const {
+    return has_calendar() ? parts_->calendar.term_of[row(student, period)] : -1;
   }
-  /// Academic year of the first period the student is present in and whose year is known, else -1.
+  /// Its academic year, -1 where it is not known.
+  std::int32_t academic_year(std::int64_t student, Id period) const {
+    const std::int32_t number = term(student, period);
+    return number < 0 ? -1 : parts_->calendar.terms[static_cast<std::size_t>(number)].academic_year;
+  }
+  /// Academic year of the first enrolled period whose year is known, else -1.
   std::int32_t entry_year(std::int64_t student) const;
   const std::vector<Attribute>& attributes() const { return parts_->attributes; }
   /// Throws OptionError that names the nearest attribute there is.
@@ -90,7 +100,7 @@ class Cohort {
   }
 
   std::shared_ptr<const CohortParts> parts_;
-  bool has_left_ = false;
+  bool has_departures_ = false;
 };
 
 /// Numeric values of an attribute, one a student; throws InputError when one is missing or not a number.

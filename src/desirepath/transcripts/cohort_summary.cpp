@@ -68,7 +68,7 @@ CohortSummary summarise(const Cohort& cohort) {
   std::map<std::int32_t, std::size_t> years;
   for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
     for (Id t = 0; t < schema.period_count(); ++t) {
-      if (cohort.calendar(s, t) >= 0) years[cohort.calendar(s, t)] = 0;
+      if (cohort.academic_year(s, t) >= 0) years[cohort.academic_year(s, t)] = 0;
     }
   }
   summary.time = years.empty() ? "period" : "year";
@@ -81,7 +81,7 @@ CohortSummary summarise(const Cohort& cohort) {
   summary.by_group.assign(summary.groups.size(), std::vector<CellCount>(summary.times.size()));
 
   for (const std::string& label : schema.periods())
-    summary.periods.push_back({label});
+    summary.periods.push_back({label, {}, 0});
   std::vector<std::int64_t> takers(static_cast<std::size_t>(schema.course_count()), 0);
   std::vector<std::int64_t> taken = takers, last_taker(takers.size(), -1);
   std::vector<std::int64_t> last_in_cell(summary.groups.size() * summary.times.size(), -1);
@@ -89,11 +89,10 @@ CohortSummary summarise(const Cohort& cohort) {
   for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
     for (Id t = 0; t < schema.period_count(); ++t) {
       auto& period = summary.periods[static_cast<std::size_t>(t)];
-      const Presence status = cohort.presence(s, t);
-      ++(status == Presence::present ? period.present : status == Presence::left ? period.left : period.unknown);
+      ++period.students[cohort.status(s, t)];
       const auto bits = cohort.bits(s, t);
       period.mean_courses += static_cast<double>(bits.size());
-      const std::int32_t year = cohort.calendar(s, t);
+      const std::int32_t year = cohort.academic_year(s, t);
       const bool placed = years.empty() || year >= 0;
       for (const Id bit : bits) {
         const auto course = static_cast<std::size_t>(schema.course_of(bit));
@@ -121,7 +120,7 @@ CohortSummary summarise(const Cohort& cohort) {
     squares += static_cast<double>(count) * static_cast<double>(count);
   }
   for (auto& period : summary.periods) {
-    if (period.present > 0) period.mean_courses /= static_cast<double>(period.present);
+    if (period.students.enrolled() > 0) period.mean_courses /= static_cast<double>(period.students.enrolled());
   }
   const auto n = static_cast<double>(std::max<std::int64_t>(1, summary.students));
   summary.mean_courses = sum / n;

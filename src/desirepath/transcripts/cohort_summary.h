@@ -20,8 +20,8 @@ struct CohortSummary {
   std::int64_t enrollments = 0;
   struct Period {
     std::string label;
-    std::int64_t present = 0, unknown = 0, left = 0;
-    double mean_courses = 0;  // over students present
+    StatusCounts students;
+    double mean_courses = 0;  // over enrolled students
   };
   std::vector<Period> periods;
 

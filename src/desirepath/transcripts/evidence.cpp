@@ -10,31 +10,42 @@
 
 namespace desirepath::inline transcripts {
 
-EvidenceBatch::EvidenceBatch(Id periods, Id courses, std::vector<std::string> students, std::vector<Presence> presence,
-                             BinaryMatrix taken, BinaryMatrix exceptions)
+namespace {
+
+std::shared_ptr<const std::vector<EnrollmentStatus>> statuses_for(const std::vector<Presence>& presence) {
+  std::vector<EnrollmentStatus> status;
+  status.reserve(presence.size());
+  for (const Presence here : presence)
+    status.push_back(status_for(here));
+  return std::make_shared<const std::vector<EnrollmentStatus>>(std::move(status));
+}
+
+}  // namespace
+
+EvidenceBatch::EvidenceBatch(Id periods, Id courses, std::vector<std::string> students,
+                             const std::vector<Presence>& presence, BinaryMatrix taken, BinaryMatrix exceptions)
     : EvidenceBatch(periods, courses, std::make_shared<const std::vector<std::string>>(std::move(students)),
-                    std::make_shared<const std::vector<Presence>>(std::move(presence)), std::move(taken),
-                    std::move(exceptions)) {}
+                    statuses_for(presence), std::move(taken), std::move(exceptions)) {}
 
 EvidenceBatch::EvidenceBatch(Id periods, Id courses, std::shared_ptr<const std::vector<std::string>> students,
-                             std::shared_ptr<const std::vector<Presence>> presence, BinaryMatrix taken,
+                             std::shared_ptr<const std::vector<EnrollmentStatus>> status, BinaryMatrix taken,
                              BinaryMatrix exceptions)
     : periods_(periods),
       courses_(courses),
       students_(std::move(students)),
-      presence_(std::move(presence)),
+      status_(std::move(status)),
       taken_(std::move(taken)),
       exceptions_(std::move(exceptions)) {
   const std::size_t rows = students_->size() * static_cast<std::size_t>(periods_);
   [[maybe_unused]] const auto row_count = static_cast<std::int64_t>(rows);
-  assert(presence_->size() == rows && taken_.row_count() == row_count && exceptions_.row_count() == row_count);
+  assert(status_->size() == rows && taken_.row_count() == row_count && exceptions_.row_count() == row_count);
   for (std::size_t r = 0; r < rows; ++r) {
     const Id first = static_cast<Id>(r % static_cast<std::size_t>(periods_)) * courses_;
     for (const BinaryMatrix* lists : {&taken_, &exceptions_}) {
       const auto bits = lists->row(static_cast<std::int64_t>(r));
       const bool inside = bits.empty() || (bits.front() >= first && bits.back() < first + courses_);
       if (!inside) throw InputError("evidence: a bit outside its period");
-      if (!bits.empty() && (*presence_)[r] == Presence::left)
+      if (!bits.empty() && has_departed((*status_)[r]))
         throw InputError("evidence: bits in a period after the student left");
     }
   }
@@ -42,11 +53,11 @@ EvidenceBatch::EvidenceBatch(Id periods, Id courses, std::shared_ptr<const std::
 
 EvidenceBatch EvidenceBatch::of(const Cohort& cohort) {
   const std::shared_ptr<const CohortParts>& parts = cohort.shared_parts();
-  std::vector<std::int64_t> nothing(parts->presence.size() + 1, 0);
+  std::vector<std::int64_t> nothing(parts->status.size() + 1, 0);
   return {cohort.schema().period_count(),
           cohort.schema().course_count(),
           std::shared_ptr<const std::vector<std::string>>(parts, &parts->students),
-          std::shared_ptr<const std::vector<Presence>>(parts, &parts->presence),
+          std::shared_ptr<const std::vector<EnrollmentStatus>>(parts, &parts->status),
           cohort.enrollments(),
           BinaryMatrix(std::move(nothing), {}, cohort.schema().bit_count())};
 }
@@ -103,12 +114,8 @@ void EvidenceBuilder::add(const PeriodEvidence& period) {
 }
 
 EvidenceBatch EvidenceBuilder::build() && {
-  return {periods_,
-          courses_,
-          std::move(students_),
-          std::move(presence_),
-          std::move(taken_).build(),
-          std::move(exceptions_).build()};
+  return {
+      periods_, courses_, std::move(students_), presence_, std::move(taken_).build(), std::move(exceptions_).build()};
 }
 
 EvidenceBatch evidence_from_rows(const Schema& schema, std::span<const EvidenceRow> rows, const std::string& file) {

@@ -14,12 +14,30 @@
 
 namespace desirepath::inline transcripts {
 
+/// What holds for the bits of a period that no list names, which is all that a model is told about enrollment: they are
+/// unknown, not taken, or there are none because the student has left or finished.
+enum class Presence : std::uint8_t { unknown = 0, present = 1, left = 2 };
+
+/// Only those who are gone for good are known not to be there: periods before entry, away and not yet are unknown.
+constexpr Presence presence_of(EnrollmentStatus status) {
+  return status == EnrollmentStatus::enrolled ? Presence::present
+         : has_departed(status)               ? Presence::left
+                                              : Presence::unknown;
+}
+
+/// A status that says no more than the presence.
+constexpr EnrollmentStatus status_for(Presence presence) {
+  return presence == Presence::present ? EnrollmentStatus::enrolled
+         : presence == Presence::left  ? EnrollmentStatus::left
+                                       : EnrollmentStatus::unknown;
+}
+
 /// Immutable; copies share the same memory.
 class EvidenceBatch {
  public:
   /// presence says what holds for the bits of a period that no list names: unknown, and then `exceptions` are known not
   /// to be taken; present: not taken, and `exceptions` are unknown; left: there are none.
-  EvidenceBatch(Id periods, Id courses, std::vector<std::string> students, std::vector<Presence> presence,
+  EvidenceBatch(Id periods, Id courses, std::vector<std::string> students, const std::vector<Presence>& presence,
                 BinaryMatrix taken, BinaryMatrix exceptions);
 
   /// Everything a cohort knows. Nothing is copied.
@@ -31,7 +49,7 @@ class EvidenceBatch {
   Id course_count() const { return courses_; }
 
   /// Of the bits no list names; see seen() for the student.
-  Presence presence(std::int64_t student, Id period) const { return (*presence_)[row(student, period)]; }
+  Presence presence(std::int64_t student, Id period) const { return presence_of((*status_)[row(student, period)]); }
   /// Bits known to be taken; ascending bit numbers of the schema, as are the exceptions.
   std::span<const Id> taken(std::int64_t student, Id period) const {
     return taken_.row(static_cast<std::int64_t>(row(student, period)));
@@ -44,7 +62,7 @@ class EvidenceBatch {
     return presence(student, period) == Presence::unknown && taken(student, period).empty() &&
            exceptions(student, period).empty();
   }
-  /// Whether the student was there: who is known to have taken or left out a single course was.
+  /// Whether the student was enrolled: anyone known to have taken or left out a single course was.
   Presence seen(std::int64_t student, Id period) const {
     const Presence here = presence(student, period);
     return here != Presence::unknown || is_unknown(student, period) ? here : Presence::present;
@@ -56,7 +74,8 @@ class EvidenceBatch {
 
  private:
   EvidenceBatch(Id periods, Id courses, std::shared_ptr<const std::vector<std::string>> students,
-                std::shared_ptr<const std::vector<Presence>> presence, BinaryMatrix taken, BinaryMatrix exceptions);
+                std::shared_ptr<const std::vector<EnrollmentStatus>> status, BinaryMatrix taken,
+                BinaryMatrix exceptions);
   std::size_t row(std::int64_t student, Id period) const {
     return static_cast<std::size_t>(student * periods_ + period);
   }
@@ -64,7 +83,7 @@ class EvidenceBatch {
   Id periods_;
   Id courses_;
   std::shared_ptr<const std::vector<std::string>> students_;
-  std::shared_ptr<const std::vector<Presence>> presence_;
+  std::shared_ptr<const std::vector<EnrollmentStatus>> status_;  // a cohort's own, or what stands for a presence
   BinaryMatrix taken_;
   BinaryMatrix exceptions_;
 };

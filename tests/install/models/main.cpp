@@ -14,7 +14,7 @@ int main() {
   for (Id student = 0; student < 20; ++student) {
     parts.students.push_back(std::to_string(student));
     for (Id period = 0; period < 2; ++period) {
-      parts.presence.push_back(Presence::present);
+      parts.status.push_back(EnrollmentStatus::enrolled);
       enrollments.add(parts.schema.bit(period, student % 2));
       enrollments.finish_row();
     }
