@@ -23,6 +23,7 @@ inline constexpr FileKind checkpoint_file = {"a checkpoint", "checkpoint", {}};
 inline constexpr FileKind figure_file = {"an SVG figure", {}, "<svg "};
 inline constexpr FileKind page_file = {"an HTML page", {}, "<!doctype html>"};
 inline constexpr FileKind rejects_file = {"a list of rejects", {}, "file,record,column,reason\n"};
+inline constexpr FileKind statuses_file = {"a list of statuses", {}, "student,period,status,term\n"};
 inline constexpr FileKind json_file = {"a JSON file", {}, "{"};
 inline constexpr FileKind synthetic_enrollments = {"a synthetic university's", {}, "student,period,term,course,grade,"};
 inline constexpr FileKind synthetic_courses = {"a synthetic university's", {}, "course,label,subject,school,"};

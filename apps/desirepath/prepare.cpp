@@ -6,6 +6,7 @@
 #include "raw_table.h"
 
 #include "desirepath/core/error.h"
+#include "desirepath/transcripts/status_file.h"
 
 namespace desirepath::app {
 
@@ -18,7 +19,7 @@ void add_prepare(Program& program) {
         "--periods years-since-entry --out all.cohort"}});
   struct Options {
     std::vector<std::string> sources;
-    std::string out, rejects;
+    std::string out, rejects, statuses;
   };
   auto options = std::make_shared<Options>();
   verb.app->add_option("SOURCE", options->sources, "CSV, TSV, gz, zst, Parquet, DuckDB or Excel files, or patterns")
@@ -27,6 +28,9 @@ void add_prepare(Program& program) {
   verb.add_output("--out", options->out, "cohort file to write", cohort_file)->required();
   verb.add_output("--rejects", options->rejects,
                   "write where and why rows were bad: file,record,column,reason (no student data)", rejects_file);
+  verb.add_output("--statuses", options->statuses,
+                  "write whether each student was enrolled in each period: student,period,status,term (student-level)",
+                  statuses_file);
   verb.add_force();
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, table] {
@@ -37,6 +41,7 @@ void add_prepare(Program& program) {
       made.report.write_rejects(options->rejects, console.overwrite());  // they say what to mend
     if (!made.cohort) throw InputError(made.failure);
     made.cohort->save(options->out, console.overwrite());
+    if (!options->statuses.empty()) write_statuses(*made.cohort, options->statuses, console.overwrite());
     made.file = options->out;
     console.tell("prepare", made);
   };

@@ -43,6 +43,11 @@ Cohort open_cohort_file(const std::string& path, const RawTableArguments& argume
     if (name != "where") warn(name);
   }
   Cohort cohort = Cohort::load(path);
+  if (cohort.status_basis() == StatusBasis::earlier_version) {
+    console.say(concat(path,
+                       " is of an earlier version and does not say who left, was away or is still to come as the "
+                       "calendar has it; 'desirepath prepare' makes it again from the table"));
+  }
   const auto where = arguments.given.find("where");
   const std::string condition = where == arguments.given.end() ? "" : setting_text(where->second);
   if (condition.empty()) return cohort;

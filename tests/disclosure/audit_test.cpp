@@ -254,8 +254,10 @@ TEST(Audit, Describe) {
         const CohortSummary::Period& period = summary.periods[t];
         const std::string place = where + " period " + period.label;
         if (is_small(static_cast<double>(period.students.enrolled()))) expect_hidden(puzzle, {{present[t], 1}}, place);
-        if (is_small(static_cast<double>(period.students[EnrollmentStatus::unknown]))) expect_hidden(puzzle, {{unknown[t], 1}}, place);
-        if (is_small(static_cast<double>(period.students.departed() - before))) expect_hidden(puzzle, {{leaving[t], 1}}, place);
+        if (is_small(static_cast<double>(period.students[EnrollmentStatus::unknown])))
+          expect_hidden(puzzle, {{unknown[t], 1}}, place);
+        if (is_small(static_cast<double>(period.students.departed() - before)))
+          expect_hidden(puzzle, {{leaving[t], 1}}, place);
         before = period.students.departed();
       }
     }

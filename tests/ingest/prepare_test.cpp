@@ -87,7 +87,7 @@ TEST_F(PrepareTest, TermsBecomeYearsSinceEntry) {
                             .cohort;
   EXPECT_EQ(courses(cohort, 0, 0), (Names{"A", "B"}));
   EXPECT_EQ(courses(cohort, 0, 1), (Names{"C"}));
-  EXPECT_EQ(cohort.status(1, 1), EnrollmentStatus::unknown);
+  EXPECT_EQ(cohort.status(1, 1), EnrollmentStatus::away);
   EXPECT_EQ(courses(cohort, 1, 2), (Names{"B"}));
   EXPECT_EQ(cohort.academic_year(1, 2), 2021);
 }
@@ -138,7 +138,7 @@ TEST_F(PrepareTest, AbsentMayMeanLeftButNotBeyondTheData) {
       prepare("student,term,course\na,2010,A\nb,2010,A\nb,2011,A\nb,2012,A\nc,2011,B\nc,2012,A\n", options).cohort;
   EXPECT_EQ(cohort.status(0, 1), EnrollmentStatus::left);
   EXPECT_EQ(cohort.status(0, 2), EnrollmentStatus::left);
-  EXPECT_EQ(cohort.status(2, 2), EnrollmentStatus::unknown);  // 2013 is not in the data
+  EXPECT_EQ(cohort.status(2, 2), EnrollmentStatus::not_yet);  // 2013 is not in the data
 }
 
 TEST_F(PrepareTest, ListedCoursesExistEvenIfNobodyTookThem) {

@@ -56,7 +56,8 @@ std::string joined(const std::string& text, const std::string& table, const std:
   return all_of(*rows);
 }
 std::string unfolded(const std::string& text, const std::vector<std::string>& kept = {}) {
-  const auto rows = unfold_rows(rows_of(text), columns_of(text), kept, MissingValues({"NA"}), "t.csv");
+  const auto rows =
+      unfold_rows(rows_of(text), columns_of(text), kept, MissingValues({"NA"}), WideCells::taken, "t.csv");
   return all_of(*rows);
 }
 
@@ -105,7 +106,7 @@ TEST(UnfoldedRows, WhatIsKeptIsNoCourse) {
   EXPECT_EQ(
       test::message_of<InputError>([] { unfolded("student,plan\na,abc\n"); }),
       "t.csv: wide: no column looks like a course: its name ends in a period (MATH 101@2), or its cells are yes and no "
-      "(1, 0, x)");
+      "(1, 0, x), or, with wide-cells period, the period in which it was taken");
 }
 
 }  // namespace

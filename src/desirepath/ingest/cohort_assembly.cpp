@@ -94,61 +94,96 @@ std::vector<Attribute> make_attributes(const RowCollection& collection, const Si
   return attributes;
 }
 
-/// Periods behind the last one a student was seen in: left, unless the data end before them.
-void mark_left(std::span<EnrollmentStatus> status, std::span<const std::int32_t> years, std::int32_t last_year) {
-  std::size_t last = 0;
-  for (std::size_t t = 0; t < status.size(); ++t) {
-    if (status[t] == EnrollmentStatus::enrolled) last = t;
+/// The statuses of one student's periods from all rows, whatever became of them.
+class StatusRules {
+ public:
+  StatusRules(const RowCollection& collection, const SiftedRows& sifted, AbsentRule absent)
+      : collection_(collection), sifted_(sifted), absent_(absent) {}
+
+  /// Only where some rows are kept. status: of the periods from the first, all unknown.
+  void decide(std::size_t s, std::span<EnrollmentStatus> status) const {
+    const std::span<const Row> rows = sifted_.rows_of(s);
+    for (const Row& row : rows) {
+      if (row.presence == Fate::kept) status[static_cast<std::size_t>(row.when - 1)] = EnrollmentStatus::enrolled;
+    }
+    if (absent_ == AbsentRule::unknown) return;
+    const std::int32_t first = rows.front().when, last = rows.back().when;  // they come by period
+    auto row = rows.begin();
+    for (std::size_t at = 0; at < status.size(); ++at) {
+      const auto period = static_cast<std::int32_t>(at + 1);
+      while (row != rows.end() && row->when < period)
+        ++row;
+      const bool has_rows = row != rows.end() && row->when == period;
+      if (!has_rows) status[at] = without_rows(s, period, first, last);
+    }
   }
-  for (std::size_t t = last + 1; t < status.size(); ++t) {
-    const bool known_year = !years.empty() && years[last] >= 0;
-    const bool beyond_data = known_year && years[last] + static_cast<std::int32_t>(t - last) > last_year;
-    if (!beyond_data) status[t] = EnrollmentStatus::left;
+
+  StatusBasis basis() const {
+    if (absent_ == AbsentRule::unknown) return StatusBasis::stated;
+    if (sifted_.calendar.is_known()) return StatusBasis::calendar;
+    return absent_ == AbsentRule::left ? StatusBasis::stated : StatusBasis::no_calendar;
   }
-}
+
+ private:
+  EnrollmentStatus without_rows(std::size_t s, std::int32_t period, std::int32_t first, std::int32_t last) const {
+    const std::uint32_t student = sifted_.students[s];
+    const bool has_finished = student < collection_.finished.size() && collection_.finished[student];
+    const EnrollmentStatus gone = has_finished ? EnrollmentStatus::finished : EnrollmentStatus::left;
+    if (!sifted_.calendar.is_known())
+      return absent_ == AbsentRule::left && period > last ? gone : EnrollmentStatus::unknown;
+    if (period < first) return EnrollmentStatus::before_entry;
+    if (period < last) return EnrollmentStatus::away;
+    const std::int32_t first_step = sifted_.first_step[s];
+    if (first_step == TermCalendar::no_step) return EnrollmentStatus::unknown;
+    return sifted_.calendar.has_ended(first_step + period - 1) ? gone : EnrollmentStatus::not_yet;
+  }
+
+  const RowCollection& collection_;
+  const SiftedRows& sifted_;
+  AbsentRule absent_;
+};
 
 }  // namespace
 
 CohortParts assemble_cohort(const RowCollection& collection, const SiftedRows& sifted, const TableOptions& options) {
   int periods = 0;
-  std::int32_t last_year = -1;  // anybody was seen in
   for (const Row& row : sifted.rows) {
     if (row.presence == Fate::kept) periods = std::max(periods, row.when);
-    last_year = std::max<std::int32_t>(last_year, row.year);
   }
   CohortParts parts;
   std::vector<Id> number;
   parts.schema = make_schema(collection, sifted, periods, number);
   const auto width = static_cast<std::size_t>(periods);
   const auto students = static_cast<std::size_t>(std::ranges::count(sifted.presence, Fate::kept));
-  const bool has_years = last_year >= 0;
+  const StatusRules statuses(collection, sifted, options.absent);
+  parts.status_basis = statuses.basis();
+  parts.calendar = sifted.calendar.calendar();
+  const bool has_terms = !parts.calendar.terms.empty();
   parts.students.reserve(students);
   parts.status.assign(students * width, EnrollmentStatus::unknown);
-  std::vector<std::int32_t> calendar(has_years ? students * width : 0, -1);
+  if (has_terms) parts.calendar.term_of.assign(students * width, -1);
   BinaryMatrixBuilder enrollments(parts.schema.bit_count());
   for (std::size_t s = 0; s < sifted.students.size(); ++s) {
     if (!sifted.is_kept(s)) continue;
     const std::size_t first = parts.students.size() * width;
-    const std::span<EnrollmentStatus> status = std::span(parts.status).subspan(first, width);
-    const std::span<std::int32_t> years = std::span(calendar).subspan(has_years ? first : 0, has_years ? width : 0);
+    statuses.decide(s, std::span(parts.status).subspan(first, width));
     parts.students.emplace_back(collection.students.text(sifted.students[s]));
     const std::span<const Row> rows = sifted.rows_of(s);
     auto row = rows.begin();
     for (int period = 1; period <= periods; ++period) {
       for (; row != rows.end() && row->when <= period; ++row) {
         if (row->presence != Fate::kept) continue;
-        const auto at = static_cast<std::size_t>(period - 1);
-        status[at] = EnrollmentStatus::enrolled;
-        if (row->year >= 0 && (years[at] < 0 || row->year < years[at])) years[at] = row->year;
+        if (has_terms && row->term >= 0) {
+          std::int16_t& term = parts.calendar.term_of[first + static_cast<std::size_t>(period - 1)];
+          const std::int16_t here = sifted.calendar.number_of(row->term);
+          if (term < 0 || here < term) term = here;
+        }
         if (row->counts()) enrollments.add(parts.schema.bit(period - 1, number[row->course]));
       }
       enrollments.finish_row();
     }
-    const bool by_years = collection.periods != PeriodRule::terms_since_entry;
-    if (options.absent == AbsentRule::left) mark_left(status, by_years ? years : std::span<std::int32_t>(), last_year);
   }
   parts.enrollments = std::move(enrollments).build();
-  if (has_years) parts.calendar = Calendar::of_years(calendar);
   parts.attributes = make_attributes(collection, sifted);
   return parts;
 }

@@ -35,6 +35,7 @@ Preparation prepare_tables(const std::vector<std::string>& sources, const TableO
   made.failure = nothing_left(collection, sifted, options);
   if (!made.failure.empty()) return made;
   CohortParts parts = assemble_cohort(collection, sifted, options);
+  made.report.note_statuses(parts, sifted.calendar.note());
   parts.provenance =
       render_settings(made.report.to_json().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
                       "--");  // a file holds no marks

@@ -152,6 +152,24 @@ void PrepareReport::count_fates(const RowCollection& collection, const SiftedRow
   }
 }
 
+void PrepareReport::note_statuses(const CohortParts& parts, const std::string& calendar_note) {
+  const Calendar& calendar = parts.calendar;
+  if (parts.status_basis == StatusBasis::calendar) {
+    data_end = calendar.terms[static_cast<std::size_t>(calendar.data_end)].label;
+    notes.push_back(calendar_note);
+    return;
+  }
+  const auto unknown = std::ranges::count(parts.status, EnrollmentStatus::unknown);
+  if (parts.status_basis != StatusBasis::no_calendar || unknown == 0) return;
+  notes.push_back(concat(
+      calendar.terms.empty() ? "there is no term column" : "the periods do not follow the terms beside them",
+      ", so nothing says whether a student without rows in a period left, was away or is still to come: such periods "
+      "are unknown, and counts are of the students enrolled in each period (",
+      setting_name(calendar.terms.empty() ? "map" : "periods"),
+      calendar.terms.empty() ? " term=COLUMN names one, " : " counts from the terms, ", setting_name("absent"),
+      " left takes them for leavers)"));
+}
+
 namespace {
 
 /// The further labels of terms that were not understood, where the first reason is one.
@@ -208,6 +226,7 @@ nlohmann::ordered_json PrepareReport::to_json() const {
                                {"mapping", source.mapping}});
   }
   json["notes"] = notes;
+  if (!data_end.empty()) json["data_end"] = data_end;
   if (grades) json["grades"] = grades->to_json();
   return json;
 }

@@ -43,6 +43,7 @@ struct PrepareReport {
   std::int64_t rows_kept = 0;
   std::vector<Stage> stages;  // in the order the rules apply
   std::vector<std::string> notes;
+  std::string data_end;         // the term with which the data end, where that is known
   std::optional<Table> grades;  // that were seen: rows, and what each counts as
   RejectLog rejects;
 
@@ -50,6 +51,9 @@ struct PrepareReport {
   static PrepareReport of_reading(RowCollection& collection, const TableOptions& options);
   /// Of files that were read, once the rules have been applied.
   void count_fates(const RowCollection& collection, const SiftedRows& sifted, const TableOptions& options);
+
+  /// How the status of periods without rows was decided, and what that means for counts.
+  void note_statuses(const CohortParts& parts, const std::string& calendar_note);
 
   std::int64_t rows_filtered() const { return stages.empty() ? 0 : stages.front().rows - stages.back().rows; }
   std::int64_t rows_rejected() const { return rejects.count(); }

@@ -29,8 +29,9 @@ const Preset& require_preset(std::string_view name);
 const Preset* recognise_preset(const std::vector<std::string>& columns);
 
 /// Names the program gives a meaning; every other column is an attribute of the student.
-inline constexpr std::array<std::string_view, 11> canonical_columns = {
-    "student", "period", "term", "course", "grade", "units", "label", "subject", "school", "major", "entry"};
+inline constexpr std::array<std::string_view, 12> canonical_columns = {"student", "period", "term",  "course",
+                                                                       "grade",   "units",  "label", "subject",
+                                                                       "school",  "major",  "entry", "finished"};
 /// "Student ID" and "student_id" are one name.
 std::string normalised(std::string_view column);
 

@@ -21,82 +21,10 @@
 
 namespace desirepath::inline ingest {
 
-void CourseText::add(std::uint32_t course, std::string_view text) {
-  if (!text.empty()) add(course, text, 1);
-}
-
-void CourseText::add(std::uint32_t course, std::string_view text, std::int64_t count) {
-  if (course >= counts_.size()) counts_.resize(course + 1);
-  auto& list = counts_[course];
-  const std::uint32_t number = texts_.number_of(text);
-  const auto known = std::ranges::find(list, number, &std::pair<std::uint32_t, std::int64_t>::first);
-  if (known == list.end())
-    list.emplace_back(number, count);
-  else
-    known->second += count;
-}
-
-void CourseText::take_in(const CourseText& part, const std::vector<std::uint32_t>& courses) {
-  for (std::size_t c = 0; c < part.counts_.size(); ++c) {
-    for (const auto& [number, count] : part.counts_[c])
-      add(courses[c], part.texts_.text(number), count);
-  }
-}
-
-void AttributeColumn::note(std::uint32_t student, std::string_view text, std::int64_t when) {
-  keep(student, {when, values.number_of(text)});
-  drop_if_needless();
-}
-
-void AttributeColumn::take_in(const AttributeColumn& part, const std::vector<std::uint32_t>& students) {
-  if (dropped) return;
-  varies = varies || part.varies;
-  dropped = part.dropped;
-  std::vector<std::uint32_t> number;
-  for (std::uint32_t v = 0; v < part.values.size(); ++v)
-    number.push_back(values.number_of(part.values.text(v)));
-  for (std::size_t s = 0; s < part.of_student.size(); ++s) {
-    const Value& value = part.of_student[s];
-    if (value.value != StringInterner::none) keep(students[s], {value.when, number[value.value]});
-  }
-  drop_if_needless();
-}
-
-void AttributeColumn::keep(std::uint32_t student, const Value& value) {
-  if (student >= of_student.size()) of_student.resize(student + 1);
-  Value& known = of_student[student];
-  if (known.value == value.value) {
-    known.when = std::max(known.when, value.when);
-    return;
-  }
-  const bool is_first = known.value == StringInterner::none;
-  varies = varies || !is_first;
-  const bool tie = value.when == known.when && (is_first || values.text(value.value) < values.text(known.value));
-  if (value.when > known.when || tie) known = value;
-}
-
-void AttributeColumn::drop_if_needless() {
-  if (dropped || (varies && values.size() > most_varying_values)) *this = {name, {}, {}, varies, /*dropped=*/true};
-}
-
-std::string CourseText::of(std::uint32_t course) const {
-  if (course >= counts_.size()) return "";
-  std::string best;
-  std::int64_t best_count = 0;
-  for (const auto& [value, count] : counts_[course]) {
-    const std::string_view text = texts_.text(value);
-    if (count > best_count || (count == best_count && text < best)) {
-      best = text;
-      best_count = count;
-    }
-  }
-  return best;
-}
-
 namespace {
 
 auto order_of(const Row& row) {
-  return std::tuple(row.student, row.course, row.when, row.units, row.year, row.fate, row.presence);
+  return std::tuple(row.student, row.course, row.when, row.units, row.term, row.fate, row.presence);
 }
 
 }  // namespace
@@ -140,6 +68,7 @@ class Collector {
     for (std::size_t f = 0; f < files.size(); ++f) {
       const std::int64_t rejected_before = out_.rejects.count();
       MappedSource source = open_source(files[f], f, options_, out_.rejects);
+      out_.notes.insert(out_.notes.end(), source.notes.begin(), source.notes.end());
       const RowReading reading = settle_rules(source, files[f]);
       FileRows file{reading, files[f], f, attribute_columns(source), out_.rows.size(), 0, 0, {}};
       const auto tell = [&](double done) {
@@ -158,6 +87,13 @@ class Collector {
 
   RowCollection take() {
     settle_terms();
+    if (out_.periods == PeriodRule::as_given) check_periods();
+    const FinishedCells& cells = out_.finished_cells;
+    if (out_.question.empty() && cells.no == 0 && cells.other > 0) {
+      out_.question =
+          concat("the column that says who graduated has a value in every row; say which of them mean it, as in ",
+                 setting_name("finished"), " \"status = 'graduated'\"");
+    }
     const auto with_others = [&](const StringInterner& selected, StringInterner& others) {
       if (out_.not_selected == 0) return std::int64_t{selected.size()};
       for (std::uint32_t number = 0; number < selected.size(); ++number)
@@ -269,8 +205,18 @@ class Collector {
       if (students[s] >= out_.entry.size()) out_.entry.resize(students[s] + 1, -1);
       terms_.keep_earlier(out_.entry[students[s]], terms[static_cast<std::size_t>(part.entry[s])]);
     }
+    for (std::size_t s = 0; s < part.finished.size(); ++s) {
+      if (!part.finished[s]) continue;
+      if (students[s] >= out_.finished.size()) out_.finished.resize(students[s] + 1, false);
+      out_.finished[students[s]] = true;
+    }
+    out_.finished_cells.take_in(part.finished_cells);
     for (std::size_t a = 0; a < part.attributes.size(); ++a)
       out_.attributes[file.attributes[a]].take_in(part.attributes[a], students);
+    std::vector<std::size_t> time_columns = {0};  // the term, then the attributes
+    for (const std::size_t attribute : file.attributes)
+      time_columns.push_back(1 + attribute);
+    period_check_.take_in(part.period_check, students, time_columns);
     out_.label.take_in(part.label, courses);
     out_.subject.take_in(part.subject, courses);
     out_.school.take_in(part.school, courses);
@@ -284,7 +230,7 @@ class Collector {
       if (from_entry)
         row.when = term;
       else if (term <= std::numeric_limits<std::int16_t>::max())
-        row.year = static_cast<std::int16_t>(term);
+        row.term = static_cast<std::int16_t>(term);
       if (out_.rows.empty() || !out_.rows.back().takes_in(row)) out_.rows.push_back(row);
     }
   }
@@ -372,7 +318,23 @@ class Collector {
   /// Now that all labels are known: what each row's term is, and the rules that go by it.
   void settle_terms() {
     const bool from_entry = out_.periods != PeriodRule::as_given;
+    const std::int32_t last = options_.data_end.empty() ? -1 : terms_.number_of(options_.data_end, {.entry = true});
     TermLabels::Understood understood = terms_.understand();
+    if (understood.terms.size() > static_cast<std::size_t>(std::numeric_limits<std::int16_t>::max()))
+      throw InputError(concat("the table has ",
+                              counted(std::ssize(understood.terms), "different term", "different terms"),
+                              "; is the term column another (", setting_name("map"), " term=COLUMN)?"));
+    if (!options_.data_end.empty()) {
+      if (understood.others.empty())
+        throw OptionError(
+            concat(setting_name("data-end"), " needs a term column (", setting_name("map"), " term=COLUMN)"));
+      out_.data_end = last < 0 ? -1 : understood.of_label[static_cast<std::size_t>(last)];
+      std::erase(understood.misfits, options_.data_end);
+      if (out_.data_end < 0)
+        throw OptionError(concat(setting_name("data-end"), ": '", options_.data_end,
+                                 "' is not a term written as those of the table (",
+                                 understood.may_be_named ? quoted_list(understood.others) : "", ")"));
+    }
     if (!understood.misfits.empty()) {
       const std::string what =
           understood.may_be_named
@@ -391,19 +353,57 @@ class Collector {
       out_.notes.push_back(concat(options_.terms_file.filename().string(), " does not list ",
                                   quoted_list(understood.not_in_file), ": read as they stand"));
     }
+    out_.term_rows.assign(understood.terms.size(), 0);
     for (Row& row : out_.rows) {
-      const std::int32_t label = from_entry ? row.when : row.year;
+      const std::int32_t label = from_entry ? row.when : row.term;
       const std::int32_t number = label < 0 ? -1 : understood.of_label[static_cast<std::size_t>(label)];
-      if (from_entry) row.when = std::max(number, 0);
-      row.year = -1;
+      row.term = static_cast<std::int16_t>(number);
+      if (from_entry) row.when = number;
       if (number < 0) continue;
+      out_.term_rows[static_cast<std::size_t>(number)] += 1 + std::int64_t{row.copies};
+      if (row.fate == Fate::where) continue;
       const Term& term = understood.terms[static_cast<std::size_t>(number)];
-      row.year = static_cast<std::int16_t>(term.academic_year);
       if (term.summer && options_.summer == RowRule::drop) row.fate = row.presence = Fate::summer;
     }
     for (std::int32_t& entry : out_.entry)
       entry = entry < 0 ? -1 : understood.of_label[static_cast<std::size_t>(entry)];
+    // A row that is not selected and whose term is unlike the others says nothing.
+    if (from_entry) std::erase_if(out_.rows, [](const Row& row) { return row.when < 0; });
     out_.terms = std::move(understood.terms);
+    out_.term_names = std::move(understood.names);
+  }
+
+  /// A wrong cohort must not come of a column that only sounds like a period of study.
+  void check_periods() {
+    const auto found = period_check_.finding();
+    if (!found) return;
+    const std::string period = column_of("period");
+    const bool is_term = found->column == 0;
+    const std::string years = column_of(is_term ? "term" : out_.attributes[found->column - 1].name);
+    const std::string what =
+        concat("the column '", period, "' does not count periods of study: for ", with_separators(found->back), " of ",
+               counted(found->students, "student", "students"), " with rows in several years of '", years,
+               "' it goes back in a later year");
+    const std::string remedy =
+        is_term
+            ? concat(setting_name("periods"), " years-since-entry counts the years from '", years, "'")
+            : concat(setting_name("map"), " \"term=", years, "\" ", setting_name("periods"),
+                     " years-since-entry counts the years, ", setting_name("map"), " \"term=", years, " || ' T' || ",
+                     period, "\" ", setting_name("periods"), " terms-since-entry the parts of them");
+    if (options_.periods == PeriodRule::as_given)
+      out_.notes.push_back(concat(what, "; ", remedy));
+    else if (out_.question.empty())
+      out_.question = concat(what, "; ", remedy, ", ", setting_name("periods"), " as-given takes it as it stands");
+  }
+
+  /// The file's own name of it.
+  std::string column_of(std::string_view role) const {
+    for (const SourceSummary& source : out_.sources) {
+      for (const std::string& mapping : source.mapping) {
+        if (mapping.starts_with(concat(role, " = "))) return mapping.substr(role.size() + 3);
+      }
+    }
+    return std::string(role);
   }
 
   void note_missing(const FileRows& rows) {
@@ -423,6 +423,7 @@ class Collector {
   std::map<std::string, Term> house_terms_;
   std::map<std::string, std::string> aliases_;
   TermLabels terms_;
+  PeriodCheck period_check_;
   std::vector<std::string> bad_labels_;            // that were named
   StringInterner other_students_, other_courses_;  // of rows that are not selected
   double free_ = 0;                                // bytes of memory

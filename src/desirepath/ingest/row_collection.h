@@ -40,8 +40,7 @@ struct Row {
   std::uint32_t course = StringInterner::none;  // none: the row marks presence alone
   std::int32_t when = 0;                        // number of the term, or the period itself; the period once known
   float units = 0;                              // where they count
-  std::int16_t year =
-      -1;  // academic year where terms are known, else -1; while reading, the term label beside a period
+  std::int16_t term = -1;  // number of its term where it is known; while reading, of the label beside a period
   Fate fate = Fate::kept;
   Fate presence = Fate::kept;  // the rule that ended the student's presence in the period, or kept
   std::uint32_t copies = 0;    // rows equal in all of this that came as well and are not kept
@@ -97,13 +96,26 @@ class CourseText {
   std::vector<std::vector<std::pair<std::uint32_t, std::int64_t>>> counts_;
 };
 
+/// What the column that says who graduated holds: one that says something of everybody says nothing of it.
+struct FinishedCells {
+  std::int64_t no = 0;     // empty, 0, no, false
+  std::int64_t yes = 0;    // 1, yes, true
+  std::int64_t other = 0;  // a degree, a date ...
+
+  void take_in(const FinishedCells& part) {
+    no += part.no;
+    yes += part.yes;
+    other += part.other;
+  }
+};
+
 struct RowCollection {
   std::vector<SourceSummary> sources;
   RejectLog rejects;
-  std::int64_t not_selected = 0;                              // rows for which the condition is not true
-  std::int64_t students_read = 0;                             // with those that only rows not selected have
-  std::int64_t courses_read = 0;                              // the same
-  std::int64_t courses_not_computed = 0;                      // rows for which the expression for the course gives none
+  std::int64_t not_selected = 0;          // rows for which the condition is not true; they are kept as presence alone
+  std::int64_t students_read = 0;         // with those that only rows not selected have
+  std::int64_t courses_read = 0;          // the same
+  std::int64_t courses_not_computed = 0;  // rows for which the expression for the course gives none
   std::vector<std::pair<std::string, std::int64_t>> missing;  // columns, and cells where a word stands for missing
   std::optional<GradeTally> grades;                           // where there is a column of them
   std::vector<std::string> notes;                             // how terms were understood
@@ -114,7 +126,12 @@ struct RowCollection {
   std::vector<Course> labelled;               // titles and groups for courses that are there
   std::vector<Row> rows;                      // as read
   std::vector<Term> terms;                    // by number
-  std::vector<std::int32_t> entry;            // by student: term of entry where the input names one, else -1
+  std::vector<std::string> term_names;        // of each
+  std::vector<std::int64_t> term_rows;        // rows of each, selected or not
+  std::int32_t data_end = -1;                 // number of the term that the user names as the last
+  std::vector<bool> finished;                 // by student: a row says so; shorter where the last have not
+  FinishedCells finished_cells;
+  std::vector<std::int32_t> entry;  // by student: term of entry where the input names one, else -1
   std::vector<AttributeColumn> attributes;
   CourseText label, subject, school;
 };

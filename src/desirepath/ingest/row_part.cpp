@@ -6,6 +6,7 @@
 
 #include "desirepath/core/text.h"
 #include "desirepath/ingest/decimal.h"
+#include "desirepath/ingest/yes_or_no.h"
 
 namespace desirepath::inline ingest {
 
@@ -20,6 +21,7 @@ RowPart::RowPart(const RowReading& reading) : grades(reading.grades), reading_(&
   terms.begin_file(reading.terms);
   for (const auto& attribute : reading.source.attributes)
     attributes.push_back({attribute.name, {}, {}});
+  if (!reading.from_entry()) period_check = PeriodCheck(1 + attributes.size());
 }
 
 void RowPart::add(const RowBatch& batch) {
@@ -47,8 +49,8 @@ void RowPart::add_row() {
   const bool has_course = !course.empty() && !reading_->missing.contains(course);
   if (source.keep && text(source.keep) != "true") {
     ++not_selected;
-    if (has_student) other_students.number_of(student);
     if (has_course) other_courses.number_of(course);
+    if (has_student) add_presence(student);
     return;
   }
   if (!has_student) {
@@ -68,13 +70,57 @@ void RowPart::add_row() {
     read_course(course, row);
   else if (source.computes_course)
     ++courses_not_computed;
-  if (entry_term >= 0) {
-    if (row.student >= entry.size()) entry.resize(row.student + 1, -1);
-    terms.keep_earlier(entry[row.student], entry_term);
-  }
+  note_entry(row.student, entry_term);
+  note_finished(row.student);
   note_attributes(row.student, when);
+  if (!reading_->from_entry()) note_period(row);
   const bool is_known = !rows.empty() && rows.back().label == term && rows.back().row.takes_in(row);
   if (!is_known) rows.push_back({row, term});
+}
+
+void RowPart::add_presence(std::string_view student) {
+  const MappedSource& source = reading_->source;
+  const std::string_view written = cell(source.term), named = cell(source.entry);
+  const std::int32_t term = written.empty() ? -1 : terms.number_of(written, {.other_row = true});
+  const auto period = reading_->from_entry() ? std::nullopt : period_in(cell(source.period));
+  if (reading_->from_entry() ? term < 0 : !period) {  // nobody can say when
+    other_students.number_of(student);
+    return;
+  }
+  Row row;
+  row.student = students.number_of(student);
+  row.when = period.value_or(0);
+  row.fate = row.presence = Fate::where;
+  if (!named.empty() && reading_->from_entry()) note_entry(row.student, terms.number_of(named, {.entry = true}));
+  note_finished(row.student);
+  const bool is_known = !rows.empty() && rows.back().label == term && rows.back().row.takes_in(row);
+  if (!is_known) rows.push_back({row, term});
+}
+
+void RowPart::note_entry(std::uint32_t student, std::int32_t term) {
+  if (term < 0) return;
+  if (student >= entry.size()) entry.resize(student + 1, -1);
+  terms.keep_earlier(entry[student], term);
+}
+
+void RowPart::note_finished(std::uint32_t student) {
+  if (!reading_->source.finished) return;
+  const std::string_view found = cell(reading_->source.finished);
+  const Mark mark = mark_of(found);
+  ++(mark == Mark::yes ? finished_cells.yes : mark == Mark::other ? finished_cells.other : finished_cells.no);
+  if (mark != Mark::yes && mark != Mark::other) return;
+  if (student >= finished.size()) finished.resize(student + 1, false);
+  finished[student] = true;
+}
+
+void RowPart::note_period(const Row& row) {
+  const auto note = [&](std::size_t place, const std::optional<std::size_t>& column) {
+    const std::string_view written = text(column);
+    if (!reading_->missing.contains(written)) period_check.note(place, row.student, row.when, written);
+  };
+  note(0, reading_->source.term);
+  for (std::size_t a = 0; a < attributes.size(); ++a)
+    note(1 + a, reading_->source.attributes[a].column);
 }
 
 /// Terms stay labels here: what they mean is known when all have been seen.
@@ -117,7 +163,7 @@ bool RowPart::read_units(Row& row) {
 bool RowPart::read_entry(std::int32_t& term) {
   const std::string_view found = cell(reading_->source.entry);
   if (found.empty() || !reading_->from_entry()) return true;
-  term = terms.number_of(found);
+  term = terms.number_of(found, {.entry = true});
   return term >= 0 || reject("entry", "entry term not understood");
 }
 

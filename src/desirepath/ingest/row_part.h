@@ -12,6 +12,7 @@
 #include "desirepath/core/text.h"
 #include "desirepath/ingest/grades.h"
 #include "desirepath/ingest/missing_values.h"
+#include "desirepath/ingest/period_check.h"
 #include "desirepath/ingest/row_collection.h"
 #include "desirepath/ingest/source.h"
 #include "desirepath/ingest/term_labels.h"
@@ -59,7 +60,10 @@ class RowPart {
   StringInterner other_students, other_courses;  // of rows that are not selected
   TermLabels terms;
   std::vector<NumberedRow> rows;
-  std::vector<std::int32_t> entry;          // by student: label of the term of entry, else -1
+  std::vector<std::int32_t> entry;  // by student: label of the term of entry, else -1
+  std::vector<bool> finished;       // by student; shorter where the last have not
+  FinishedCells finished_cells;
+  PeriodCheck period_check;                 // of the term, then the attributes
   std::vector<AttributeColumn> attributes;  // of the file
   CourseText label, subject, school;
   GradeTally grades;
@@ -82,7 +86,12 @@ class RowPart {
   /// False, for a row that is not to be read further.
   bool reject(std::string column, std::string reason, std::string_view term = {});
   void add_row();
+  /// All that a row which is not selected says: that the student was there.
+  void add_presence(std::string_view student);
   bool read_time(Row& row, std::int32_t& term, std::int64_t& when);
+  void note_entry(std::uint32_t student, std::int32_t term);
+  void note_finished(std::uint32_t student);
+  void note_period(const Row& row);
   bool read_units(Row& row);
   bool read_entry(std::int32_t& term);
   void read_course(std::string_view name, Row& row);

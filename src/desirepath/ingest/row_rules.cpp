@@ -51,38 +51,63 @@ SiftedRows group_by_student(RowCollection& collection, int threads) {
   return sifted;
 }
 
-/// From the number of its term to the period of each row, for whom the years or terms since entry count.
-class PeriodsFromEntry {
- public:
-  explicit PeriodsFromEntry(const RowCollection& collection)
-      : collection_(collection), place_(collection.terms.size()) {
-    std::vector<std::size_t> order(place_.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::sort(order, {}, [&](std::size_t t) { return collection.terms[t].key(); });
-    std::int32_t next = 0;
-    for (const std::size_t t : order)
-      place_[t] = collection.terms[t].summer ? std::max(0, next - 1) : next++;
-  }
+/// From the number of its term to the period of each row, where years or terms since entry count; the step of period 1.
+std::int32_t set_periods(const RowCollection& collection, const TermCalendar& calendar, std::uint32_t student,
+                         std::span<Row> rows) {
+  const auto key = [&](std::int32_t number) { return collection.terms[static_cast<std::size_t>(number)].key(); };
+  std::int32_t entry = std::ranges::min(rows, {}, [&](const Row& row) { return key(row.when); }).when;
+  const std::int32_t named = student < collection.entry.size() ? collection.entry[student] : -1;
+  if (named >= 0 && key(named) <= key(entry)) entry = named;
+  // A summer term shares the place of the one before it, which may lie before the first of a year that is named.
+  const auto step_of_row = [&](const Row& row) { return calendar.step_of(row.when); };
+  const std::int32_t first_step =
+      std::min(calendar.step_of(entry), step_of_row(std::ranges::min(rows, {}, step_of_row)));
+  for (Row& row : rows)
+    row.when = calendar.step_of(row.when) - first_step + 1;
+  return first_step;
+}
 
-  void set(std::uint32_t student, std::span<Row> rows) const {
-    const auto key = [&](std::int32_t number) { return term(number).key(); };
-    std::int32_t entry = std::ranges::min(rows, {}, [&](const Row& row) { return key(row.when); }).when;
-    const std::int32_t named = student < collection_.entry.size() ? collection_.entry[student] : -1;
-    if (named >= 0 && key(named) <= key(entry)) entry = named;
-    for (Row& row : rows)
-      row.when = step_of(row.when) - step_of(entry) + 1;
+/// Of a student's rows, the first term in each period, by period.
+std::vector<std::pair<std::int32_t, std::int32_t>> first_terms(const RowCollection& collection,
+                                                               std::span<const Row> rows) {
+  const auto key = [&](std::int32_t number) { return collection.terms[static_cast<std::size_t>(number)].key(); };
+  std::vector<std::pair<std::int32_t, std::int32_t>> found;
+  for (const Row& row : rows) {
+    if (row.term < 0) continue;
+    const auto at = std::ranges::lower_bound(found, row.when, {}, &std::pair<std::int32_t, std::int32_t>::first);
+    if (at == found.end() || at->first != row.when)
+      found.emplace(at, row.when, row.term);
+    else if (key(row.term) < key(at->second))
+      at->second = row.term;
   }
+  return found;
+}
 
- private:
-  const Term& term(std::int32_t number) const { return collection_.terms[static_cast<std::size_t>(number)]; }
-  std::int32_t step_of(std::int32_t number) const {
-    const bool by_terms = collection_.periods == PeriodRule::terms_since_entry;
-    return by_terms ? place_[static_cast<std::size_t>(number)] : term(number).academic_year;
+/// Whether periods that are given follow the years, or the terms, that stand beside them.
+PeriodStep step_of_given_periods(const RowCollection& collection, const TermCalendar& calendar,
+                                 const SiftedRows& sifted) {
+  std::int64_t pairs = 0, by_year = 0, by_term = 0;
+  for (std::size_t s = 0; s < sifted.students.size(); ++s) {
+    const auto terms = first_terms(collection, sifted.rows_of(s));
+    for (std::size_t i = 1; i < terms.size(); ++i) {
+      const std::int32_t steps = terms[i].first - terms[i - 1].first;
+      const auto apart = [&](auto place) { return place(terms[i].second) - place(terms[i - 1].second); };
+      ++pairs;
+      by_year += apart([&](std::int32_t t) { return calendar.year_of(t); }) == steps ? 1 : 0;
+      by_term += apart([&](std::int32_t t) { return calendar.place_of(t); }) == steps ? 1 : 0;
+    }
   }
+  const auto nearly_all = [&](std::int64_t count) { return pairs > 0 && 20 * count >= 19 * pairs; };
+  return nearly_all(by_year) ? PeriodStep::year : nearly_all(by_term) ? PeriodStep::term : PeriodStep::not_known;
+}
 
-  const RowCollection& collection_;
-  std::vector<std::int32_t> place_;  // of each term among those that count; a summer term shares that of the one before
-};
+/// The step at which period 1 lies, told by the last period whose term is known.
+std::int32_t first_step_of_given(const RowCollection& collection, const TermCalendar& calendar,
+                                 std::span<const Row> rows) {
+  if (!calendar.is_known()) return TermCalendar::no_step;
+  const auto terms = first_terms(collection, rows);
+  return terms.empty() ? TermCalendar::no_step : calendar.step_of(terms.back().second) - terms.back().first + 1;
+}
 
 void end_after_last_period(std::span<Row> rows, int last_period, LaterRule rule) {
   for (Row& row : rows) {
@@ -188,12 +213,22 @@ void apply_to_student(std::span<Row> rows, int last_period, const TableOptions& 
 SiftedRows apply_rules(RowCollection& collection, const TableOptions& options) {
   SiftedRows sifted = group_by_student(collection, options.threads);
   sifted.last_period = last_period_of(collection.periods, options);
-  const PeriodsFromEntry periods(collection);
+  sifted.calendar = TermCalendar(collection);
+  const bool from_entry = collection.periods != PeriodRule::as_given;
+  sifted.calendar.set_step(!from_entry ? step_of_given_periods(collection, sifted.calendar, sifted)
+                           : collection.periods == PeriodRule::terms_since_entry ? PeriodStep::term
+                                                                                 : PeriodStep::year);
   sifted.presence.resize(sifted.students.size());
+  sifted.first_step.resize(sifted.students.size());
   on_threads(options.threads, sifted.students.size(), [&](std::size_t first, std::size_t last) {
     for (std::size_t s = first; s < last; ++s) {
       const std::span<Row> rows(sifted.rows.data() + sifted.begin[s], sifted.rows.data() + sifted.begin[s + 1]);
-      if (collection.periods != PeriodRule::as_given) periods.set(sifted.students[s], rows);
+      if (rows.empty()) {  // none is selected, and nobody can say when
+        sifted.presence[s] = Fate::where;
+        continue;
+      }
+      sifted.first_step[s] = from_entry ? set_periods(collection, sifted.calendar, sifted.students[s], rows)
+                                        : first_step_of_given(collection, sifted.calendar, rows);
       apply_to_student(rows, sifted.last_period, options);
       sifted.presence[s] = std::ranges::max(rows, {}, &Row::presence).presence;
     }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "desirepath/ingest/row_collection.h"
+#include "desirepath/ingest/term_calendar.h"
 
 namespace desirepath::inline ingest {
 
@@ -17,6 +18,8 @@ struct SiftedRows {
   std::vector<std::size_t> begin;  // of each student's rows, and their end
   std::vector<bool> course_stays;  // by number of the course
   int last_period = most_periods;  // that counts
+  TermCalendar calendar;
+  std::vector<std::int32_t> first_step;  // of each student: where in the calendar period 1 lies, or no_step
 
   std::span<const Row> rows_of(std::size_t student) const {
     return std::span(rows).subspan(begin[student], begin[student + 1] - begin[student]);

@@ -49,6 +49,8 @@ class RowSource {
   virtual bool next(RowBatch& batch) = 0;
   /// "CSV, comma, UTF-8": how it is read, for people.
   virtual std::string description() const = 0;
+  /// How its columns were understood, where a reader should know.
+  virtual std::vector<std::string> notes() const { return {}; }
   /// Share read so far, 0 .. 1.
   virtual double fraction() const = 0;
 

@@ -115,6 +115,7 @@ struct Binding {
   std::string sql;
   std::string origin;
   bool by_user = false;
+  bool attribute = false;  // of students, whatever its name means elsewhere
 };
 
 class ColumnPlan {
@@ -141,6 +142,12 @@ class ColumnPlan {
       const auto at = std::ranges::find(columns, expression);
       const auto column = at == columns.end() ? std::nullopt : std::optional<std::size_t>(at - columns.begin());
       bind({role, column, expression, concat(setting_name("map"), " ", role, "=", expression), /*by_user=*/true});
+    }
+    if (!options.finished.empty()) {
+      auto at = std::ranges::find(columns, options.finished);
+      if (at == columns.end()) at = std::ranges::find(columns, normalised(options.finished), normalised);
+      const auto column = at == columns.end() ? std::nullopt : std::optional<std::size_t>(at - columns.begin());
+      bind({"finished", column, options.finished, setting_name("finished"), /*by_user=*/true});
     }
     require_roles();
     add_attributes();
@@ -192,13 +199,14 @@ class ColumnPlan {
   void add_attributes() {
     std::set<std::size_t> used;
     for (const Binding& binding : bindings_) {
-      if (binding.column) used.insert(*binding.column);
+      // Who graduated, with which degree, is something to ask about as well.
+      if (binding.column && binding.role != "finished") used.insert(*binding.column);
     }
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       const std::string name = normalised(columns_[c]);
-      const bool free =
-          !used.contains(c) && !name.empty() && !has(name) && name != "where" && !looks_like_data(columns_[c]);
-      if (free) bindings_.push_back({name, c, "", ""});
+      const bool free = !used.contains(c) && !name.empty() && (!has(name) || name == "finished") && name != "where" &&
+                        !looks_like_data(columns_[c]);
+      if (free) bindings_.push_back({name, c, "", "", /*by_user=*/false, /*attribute=*/true});
     }
   }
 
@@ -213,6 +221,7 @@ struct OpenTable {
   std::unique_ptr<RowSource> rows;
   std::optional<SqlTable> sql;
   std::vector<std::string> columns;
+  std::vector<std::string> notes;
 
   /// All columns as text; the rows may hold more of them.
   std::unique_ptr<RowSource> take_rows() {
@@ -270,7 +279,9 @@ void shape(OpenTable& table, const std::string& path, const TableOptions& option
       }
       kept.push_back(role);
     }
-    table.rows = unfold_rows(table.take_rows(), table.columns, kept, MissingValues(options.missing), path);
+    table.rows =
+        unfold_rows(table.take_rows(), table.columns, kept, MissingValues(options.missing), options.wide_cells, path);
+    table.notes = table.rows->notes();
     table.columns = table.rows->columns();
   }
   for (std::size_t j = 0; j < options.joins.size(); ++j) {
@@ -291,6 +302,7 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
 
   ColumnPlan plan(path, columns, options);
   MappedSource source;
+  source.notes = std::move(opened.notes);
   if (plan.preset() != nullptr) {
     source.preset = std::string(plan.preset()->name);
     source.term_coding = plan.preset()->term_coding;
@@ -318,15 +330,15 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
     }
     source.mapping.push_back(concat(binding.role, " = ", binding.column ? columns[*binding.column] : binding.sql));
     const std::pair<std::string_view, std::optional<std::size_t>*> roles[] = {
-        {"student", &source.student}, {"period", &source.period},   {"term", &source.term},
-        {"course", &source.course},   {"grade", &source.grade},     {"units", &source.units},
-        {"label", &source.label},     {"subject", &source.subject}, {"school", &source.school},
-        {"entry", &source.entry}};
+        {"student", &source.student}, {"period", &source.period},    {"term", &source.term},
+        {"course", &source.course},   {"grade", &source.grade},      {"units", &source.units},
+        {"label", &source.label},     {"subject", &source.subject},  {"school", &source.school},
+        {"entry", &source.entry},     {"finished", &source.finished}};
     for (const auto& [role, target] : roles) {
-      if (binding.role == role) *target = at;
+      if (binding.role == role && !binding.attribute) *target = at;
     }
     source.roles.emplace_back(binding.role, at);
-    if (ColumnPlan::is_attribute(binding.role)) source.attributes.push_back({binding.role, at});
+    if (binding.attribute || ColumnPlan::is_attribute(binding.role)) source.attributes.push_back({binding.role, at});
   }
   if (direct) {
     source.rows = std::move(text);

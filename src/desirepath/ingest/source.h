@@ -25,7 +25,7 @@ struct MappedSource {
   std::string preset;  // the form it was read as
   TermCoding term_coding = TermCoding::labels;
   std::vector<std::string> summer_codes;  // that the form itself implies
-  std::optional<std::size_t> student, period, term, course, grade, units, label, subject, school, entry;
+  std::optional<std::size_t> student, period, term, course, grade, units, label, subject, school, entry, finished;
   bool computes_course = false;             // by an expression, which gives none where a part of it is missing
   std::optional<std::size_t> keep;          // the --where condition, "true" or not
   std::optional<std::size_t> not_a_number;  // names a column that had to be a number for an expression and was not
@@ -36,6 +36,7 @@ struct MappedSource {
   std::vector<AttributeColumn> attributes;
   std::vector<std::pair<std::string, std::size_t>> roles;  // each with its column
   std::vector<std::string> mapping;                        // "student = EMPLID", for people
+  std::vector<std::string> notes;                          // how the table was taken apart
 };
 
 /// number: of the file in the reject log.

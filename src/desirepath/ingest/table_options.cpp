@@ -60,6 +60,9 @@ void TableOptions::declare(SettingVisitor& visit) {
           missing);
   reading(Setting("wide", "the table has a row a student and a column a course, or a course and period (MATH 101@2)"),
           wide);
+  reading(Setting("wide-cells", concat("what the cells of ", setting_name("wide"),
+                                       " are: whether a course was taken, or the period in which it was")),
+          wide_cells);
   reading(Setting("join", concat("a further table whose columns are added to each row, by those of ",
                                  setting_name("on"), "; repeatable"))
               .taking("FILE")
@@ -95,7 +98,20 @@ void TableOptions::declare(SettingVisitor& visit) {
   rule(Setting("keep-periods", "periods kept (all where given; 4 years or 8 terms since entry)").at_least(1),
        keep_periods);
   rule(Setting("later", "rows behind the last period kept"), later);
-  rule(Setting("absent", "what a missing later period means"), absent);
+  rule(Setting("absent",
+               "what a period without rows means (auto: before entry, away, left or not yet, by the calendar of the "
+               "terms, and unknown without one; left: the same, but left without a calendar; unknown: always unknown)"),
+       absent);
+  rule(Setting("data-end",
+               "last term of the data (otherwise the last with at least a third of the rows of the same term one year "
+               "earlier); later periods are not yet over")
+           .taking("TERM"),
+       data_end);
+  rule(Setting("finished",
+               "column that says who graduated (yes, 1, a degree, a date), or an SQL condition; they finished rather "
+               "than left")
+           .taking("CONDITION"),
+       finished);
   rule(Setting("summer", "summer terms"), summer);
   rule(Setting("withdrawn", "rows with a withdrawal grade"), withdrawn);
   rule(Setting("withdrawn-grades", "grades that mean withdrawn (W, WD, withdrawn, dropped, ...)"), withdrawn_grades);
@@ -122,6 +138,10 @@ void TableOptions::validate() const {
   }
   if (std::ranges::any_of(missing, [](const std::string& word) { return word.size() > MissingValues::longest; }))
     throw OptionError(concat(setting_name("missing"), " takes words of at most ", MissingValues::longest, " bytes"));
+  if (wide_cells == WideCells::period && !wide)
+    throw OptionError(concat(setting_name("wide-cells"), " is for ", setting_name("wide"), " tables"));
+  if (!finished.empty() && map.contains("finished"))
+    throw OptionError(concat(setting_name("finished"), " and ", setting_name("map"), " finished=... say the same"));
   if (joins.empty() != on.empty())
     throw OptionError(concat(setting_name("join"), " and ", setting_name("on"),
                              " go together: a table, and the column it is joined by"));

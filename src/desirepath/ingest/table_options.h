@@ -38,16 +38,23 @@ inline std::span<const std::string_view> value_names(PartTimeRule) {
   static constexpr std::array<std::string_view, 3> names = {"keep", "drop-periods", "drop-students"};
   return names;
 }
-/// What a missing later period means.
-enum class AbsentRule { unknown, left };
+/// What a period without rows means: by the calendar; the same, and that the student left where there is none; nothing.
+enum class AbsentRule { automatic, left, unknown };
 inline std::span<const std::string_view> value_names(AbsentRule) {
-  static constexpr std::array<std::string_view, 2> names = {"unknown", "left"};
+  static constexpr std::array<std::string_view, 3> names = {"auto", "left", "unknown"};
   return names;
 }
 /// A course in more than one period.
 enum class RepeatRule { keep, first, last };
 inline std::span<const std::string_view> value_names(RepeatRule) {
   static constexpr std::array<std::string_view, 3> names = {"keep", "first", "last"};
+  return names;
+}
+
+/// What the cells of a table with a row per student say of a course.
+enum class WideCells { taken, period };
+inline std::span<const std::string_view> value_names(WideCells) {
+  static constexpr std::array<std::string_view, 2> names = {"taken", "period"};
   return names;
 }
 
@@ -80,8 +87,9 @@ struct TableOptions {
   std::filesystem::path labels_file;                              // of courses that others name
   std::vector<std::string> missing = {"NA", "N/A", "NULL", "-"};  // what stands for a missing value
   bool wide = false;                                              // a row a student
-  std::vector<std::string> joins;                                 // tables that say more of a row
-  std::vector<std::string> on;                                    // columns they are joined by
+  WideCells wide_cells = WideCells::taken;
+  std::vector<std::string> joins;  // tables that say more of a row
+  std::vector<std::string> on;     // columns they are joined by
   double max_bad = 0.01;
 
   // Periods.
@@ -91,7 +99,9 @@ struct TableOptions {
   std::optional<int> year_starts;   // month; none: August
   std::optional<int> keep_periods;  // none: all where given, 4 years or 8 terms where counted from entry
   LaterRule later = LaterRule::drop;
-  AbsentRule absent = AbsentRule::unknown;
+  AbsentRule absent = AbsentRule::automatic;
+  std::string data_end;  // label of a term; empty: told by the rows
+  std::string finished;  // column or SQL condition: the student graduated
 
   // Rows.
   RowRule summer = RowRule::keep;

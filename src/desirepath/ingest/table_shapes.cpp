@@ -14,7 +14,10 @@
 #include "desirepath/core/nearest_name.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/ingest/decimal.h"
 #include "desirepath/ingest/presets.h"
+#include "desirepath/ingest/term_labels.h"
+#include "desirepath/ingest/yes_or_no.h"
 
 namespace desirepath::inline ingest {
 
@@ -143,22 +146,16 @@ std::optional<WideColumn> read_wide_name(std::string_view name, bool bare) {
   return WideColumn{std::string(front), std::to_string(*number)};
 }
 
-enum class Mark { missing, no, yes, other };
-Mark mark_of(std::string_view cell, const MissingValues& missing) {
-  static constexpr std::array<std::string_view, 5> no = {"0", "no", "n", "false", "0.0"};
-  static constexpr std::array<std::string_view, 6> yes = {"1", "yes", "y", "true", "x", "1.0"};
+Mark mark_in(std::string_view cell, const MissingValues& missing) {
   cell = trimmed(cell);
-  if (cell.empty() || missing.contains(cell)) return Mark::missing;
-  const std::string lower = lower_case(cell);
-  if (std::ranges::find(no, lower) != no.end()) return Mark::no;
-  return std::ranges::find(yes, lower) != yes.end() ? Mark::yes : Mark::other;
+  return missing.contains(cell) ? Mark::missing : mark_of(cell);
 }
 
 class UnfoldedRows : public RowSource {
  public:
   UnfoldedRows(std::unique_ptr<RowSource> rows, std::vector<std::string> columns, const std::vector<std::string>& kept,
-               MissingValues missing, const std::string& file)
-      : rows_(std::move(rows)), missing_(std::move(missing)) {
+               MissingValues missing, WideCells cells, const std::string& file)
+      : rows_(std::move(rows)), missing_(std::move(missing)), cells_(cells) {
     has_first_ = rows_->next(inner_);
     const auto is_kept = [&](const std::string& column) {
       const std::string name = normalised(column);
@@ -169,7 +166,11 @@ class UnfoldedRows : public RowSource {
     for (std::size_t c = 0; c < columns.size(); ++c) {
       if (!is_kept(columns[c])) free.push_back(c);
     }
-    choose_courses(columns, free);
+    if (cells == WideCells::period)
+      choose_dated_courses(columns, free);
+    else
+      choose_courses(columns, free);
+    note_others(columns, free, file);
     for (std::size_t c = 0; c < columns.size(); ++c) {
       if (courses_.contains(c)) continue;
       kept_.push_back(c);
@@ -179,7 +180,8 @@ class UnfoldedRows : public RowSource {
       throw InputError(
           concat(file, ": ", setting_name("wide"),
                  ": no column looks like a course: its name ends in a period (MATH 101@2), or its cells are "
-                 "yes and no (1, 0, x)"));
+                 "yes and no (1, 0, x), or, with ",
+                 setting_name("wide-cells"), " period, the period in which it was taken"));
     }
     for (const auto& [column, course] : courses_)
       by_period_[course.period].push_back(column);
@@ -188,7 +190,7 @@ class UnfoldedRows : public RowSource {
              std::ranges::find(kept, name) != kept.end();
     };
     const bool named = by_period_.size() > 1 || !by_period_.contains("");
-    adds_period_ = named || (!has("period") && !has("term"));
+    adds_period_ = named || cells == WideCells::period || (!has("period") && !has("term"));
     if (adds_period_) columns_.emplace_back("period");
     columns_.emplace_back("course");
     columns_.emplace_back("grade");
@@ -196,6 +198,7 @@ class UnfoldedRows : public RowSource {
 
   const std::vector<std::string>& columns() const override { return columns_; }
   double fraction() const override { return rows_->fraction(); }
+  std::vector<std::string> notes() const override { return notes_; }
   std::string description() const override {
     std::set<std::string> names;
     for (const auto& [column, course] : courses_)
@@ -238,10 +241,51 @@ class UnfoldedRows : public RowSource {
       courses_.emplace(c, all_numbered ? bare[c] : WideColumn{columns[c], ""});
   }
 
+  /// Cells are periods: courses are the columns of numbers that are more than yes and no.
+  void choose_dated_courses(const std::vector<std::string>& columns, const std::vector<std::size_t>& free) {
+    for (const std::size_t c : free) {
+      if (all_numbers(c) && !all_marks(c)) courses_.emplace(c, WideColumn{columns[c], ""});
+    }
+  }
+
+  /// Columns that are taken for no course are named; where they are most of the numbers, courses may well be among
+  /// them.
+  void note_others(const std::vector<std::string>& columns, const std::vector<std::size_t>& free,
+                   const std::string& file) {
+    constexpr std::size_t few = 3;  // numbers that say something of students: age, points, a year
+    std::vector<std::string> courses, others, numbers;
+    for (const std::size_t c : free) {
+      (courses_.contains(c) ? courses : others).push_back(columns[c]);
+      if (!courses_.contains(c) && !all_marks(c) && all_numbers(c)) numbers.push_back(columns[c]);
+    }
+    if (cells_ == WideCells::taken && numbers.size() >= few && numbers.size() > courses.size()) {
+      throw InputError(concat(
+          file, ": ", setting_name("wide"), ": ", numbers.size(), " columns hold numbers other than 0 and 1 (",
+          quoted_list(numbers), "), and ", courses.empty() ? "none" : concat("only ", quoted_list(courses)),
+          " would be read as ", courses.size() == 1 ? "a course" : "courses",
+          "; if the numbers are the periods in which courses were taken, ", setting_name("wide-cells"),
+          " period reads them so; if they describe students, name them by ", setting_name("map"), " NAME=COLUMN"));
+    }
+    if (!others.empty())
+      notes_.push_back(concat(setting_name("wide"), ": ", counted(std::ssize(others), "column is", "columns are"),
+                              " taken to describe students, not for courses: ", quoted_list(others)));
+  }
+
+  bool all_numbers(std::size_t column) const {
+    bool some = false;
+    for (std::size_t r = 0; r < inner_.row_count(); ++r) {
+      const std::string_view cell = trimmed(inner_.cell(r, column));
+      if (cell.empty() || missing_.contains(cell)) continue;
+      if (!decimal_in(cell)) return false;
+      some = true;
+    }
+    return some;
+  }
+
   bool all_marks(std::size_t column) const {
     bool some = false;
     for (std::size_t r = 0; r < inner_.row_count(); ++r) {
-      const Mark mark = mark_of(inner_.cell(r, column), missing_);
+      const Mark mark = mark_in(inner_.cell(r, column), missing_);
       if (mark == Mark::other) return false;
       some = some || mark != Mark::missing;
     }
@@ -249,10 +293,18 @@ class UnfoldedRows : public RowSource {
   }
 
   void unfold(RowBatch& batch, std::size_t row) {
+    if (cells_ == WideCells::period) {
+      for (const auto& [column, course] : courses_) {
+        const std::string_view cell = trimmed(inner_.cell(row, column));
+        const auto mark = mark_in(cell, missing_);
+        if (mark == Mark::yes || mark == Mark::other) add(batch, row, cell, course.course, {});
+      }
+      return;
+    }
     for (const auto& [period, columns] : by_period_) {
       bool known = false, taken = false;
       for (const std::size_t column : columns) {
-        const Mark mark = mark_of(inner_.cell(row, column), missing_);
+        const Mark mark = mark_in(inner_.cell(row, column), missing_);
         known = known || mark != Mark::missing;
         if (mark != Mark::yes && mark != Mark::other) continue;
         taken = true;
@@ -275,6 +327,8 @@ class UnfoldedRows : public RowSource {
 
   std::unique_ptr<RowSource> rows_;
   MissingValues missing_;
+  WideCells cells_;
+  std::vector<std::string> notes_;
   std::vector<std::string> columns_;
   std::vector<std::size_t> kept_;
   std::map<std::size_t, WideColumn> courses_;
@@ -292,9 +346,9 @@ std::unique_ptr<RowSource> join_rows(std::unique_ptr<RowSource> rows, std::vecto
 }
 
 std::unique_ptr<RowSource> unfold_rows(std::unique_ptr<RowSource> rows, std::vector<std::string> columns,
-                                       const std::vector<std::string>& kept, MissingValues missing,
+                                       const std::vector<std::string>& kept, MissingValues missing, WideCells cells,
                                        const std::string& file) {
-  return std::make_unique<UnfoldedRows>(std::move(rows), std::move(columns), kept, std::move(missing), file);
+  return std::make_unique<UnfoldedRows>(std::move(rows), std::move(columns), kept, std::move(missing), cells, file);
 }
 
 }  // namespace desirepath::inline ingest

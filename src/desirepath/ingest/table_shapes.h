@@ -20,9 +20,10 @@ std::unique_ptr<RowSource> join_rows(std::unique_ptr<RowSource> rows, std::vecto
 /// A row for each course that a row's cells say was taken: `course`, and `period` where the columns are called MATH
 /// 101@2, `grade` where the cells hold more than yes or no. Attributes stay; which columns are courses is told by their
 /// names, else by their cells in the first rows. `kept`: columns that are none, whatever they look like. A period in
-/// which nothing was taken but something is known gives a row without a course.
+/// which nothing was taken but something is known gives a row without a course. Where the cells are periods, a number
+/// other than 0 says that the course was taken then.
 std::unique_ptr<RowSource> unfold_rows(std::unique_ptr<RowSource> rows, std::vector<std::string> columns,
-                                       const std::vector<std::string>& kept, MissingValues missing,
+                                       const std::vector<std::string>& kept, MissingValues missing, WideCells cells,
                                        const std::string& file);
 
 }  // namespace desirepath::inline ingest

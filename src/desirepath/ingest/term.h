@@ -25,6 +25,7 @@ struct Term {
   std::int32_t academic_year = 0;  // the calendar year in which it begins
   std::int32_t order = 0;          // within the academic year
   bool summer = false;
+  bool whole_year = false;  // named by its year alone beside finer terms: it begins with the first of them
   /// Sorts as the terms follow each other.
   std::int64_t key() const { return std::int64_t{academic_year} * 100'000 + order; }
   bool operator==(const Term&) const = default;

@@ -26,6 +26,11 @@ nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
     json["enrollments"] = cohort.enrollments().one_count();
     json["calendar"] = cohort.has_calendar();
     json["left"] = cohort.has_departures();
+    json["statuses"] = name_of_value(cohort.status_basis());
+    json["period_is"] = name_of_value(cohort.calendar().step);
+    json["terms"] = cohort.calendar().terms.size();
+    if (cohort.calendar().data_end >= 0)
+      json["data_end"] = cohort.calendar().terms[static_cast<std::size_t>(cohort.calendar().data_end)].label;
     json["attributes"] = nlohmann::ordered_json::array();
     for (const Attribute& attribute : cohort.attributes()) {
       json["attributes"].push_back({{"name", attribute.name}, {"values", attribute.values.size()}});

@@ -44,11 +44,21 @@ Table CohortDescription::table() const {
 }
 
 Table CohortDescription::period_table() const {
-  Table table({{"period"}, {"present"}, {"unknown"}, {"left"}, {"courses per student", 2}});
+  std::vector<TableColumn> columns = {{"period"}, {"enrolled"}};
+  for (const EnrollmentStatus status : told_.statuses)
+    columns.push_back({std::string(words_for(status))});
+  if (told_.statuses_merged) columns.push_back({told_.statuses.empty() ? "not enrolled" : "otherwise not enrolled"});
+  columns.push_back({"courses per student", 2});
+  const std::size_t others = columns.size() - 3;
+  Table table(std::move(columns));
   const auto cell = [](const auto& value) { return value ? Cell(*value) : Cell(); };
-  for (const ToldCohort::Period& period : told_.periods)
-    table.add_row(
-        {period.label, cell(period.present), cell(period.unknown), cell(period.left), cell(period.mean_courses)});
+  for (const ToldCohort::Period& period : told_.periods) {
+    std::vector<Cell> row = {period.label, cell(period.enrolled)};
+    for (std::size_t i = 0; i < others; ++i)
+      row.push_back(period.others.empty() ? Cell() : Cell(period.others[i]));
+    row.push_back(cell(period.mean_courses));
+    table.add_row(std::move(row));
+  }
   return table;
 }
 
@@ -71,6 +81,12 @@ std::vector<std::string> CohortDescription::notes() const {
   std::vector<std::string> lines;
   const std::string few = concat("fewer than ", told_.min_cell, " students");
   if (told_.periods_withheld) lines.push_back(concat("periods: numbers that would tell of ", few, " are withheld"));
+  if (told_.statuses_merged)
+    lines.push_back(concat("students who are not enrolled are counted together where a reason applies to ", few));
+  if (cohort_.status_basis() == StatusBasis::no_calendar)
+    lines.emplace_back(
+        "the cohort has no calendar: whether a student who is not enrolled left, was away or is still to come is not "
+        "known");
   if (told_.courses_withheld > 0)
     lines.push_back(concat(counted(told_.courses_withheld, "course is", "courses are"), " not listed: taken by ", few,
                            ", or telling of such a course"));
@@ -91,6 +107,9 @@ nlohmann::ordered_json CohortDescription::to_json() const {
       {"mean", told_.mean_courses},
       {"sd", told_.sd_courses ? nlohmann::ordered_json(*told_.sd_courses) : nlohmann::ordered_json()}};
   json["periods"] = period_table().to_json();
+  json["statuses"] = name_of_value(cohort_.status_basis());
+  if (const Calendar& calendar = cohort_.calendar(); calendar.data_end >= 0)
+    json["data_end"] = calendar.terms[static_cast<std::size_t>(calendar.data_end)].label;
   json["enrollments_by_time"] = figures_[0].table.to_json();
   json["students_by_courses"] = figures_[1].table.to_json();
   json["popular_courses"] = course_table(50).to_json();
@@ -109,6 +128,8 @@ void CohortDescription::print(std::ostream& out) const {
     out << '\n';
   }
   period_table().print_text(out);
+  if (const Calendar& calendar = cohort_.calendar(); calendar.data_end >= 0)
+    out << "The data end with " << calendar.terms[static_cast<std::size_t>(calendar.data_end)].label << ".\n";
   for (const Figure& figure : figures_) {
     out << '\n' << figure.title << ": " << figure.finding << '\n' << "(" << figure.basis << ")\n";
     figure.table.print_text(out, "  ");

@@ -92,30 +92,66 @@ SafeSeries merge_small_series(const CohortSummary& summary, const Disclosure& di
 
 namespace {
 
-/// Present, unknown and left make up all students, and whoever has left does not come back: who left between two
-/// periods is as many as the difference of what is told of them.
+/// Which statuses are told one by one: those whose students, and those who get or lose it for good between two periods,
+/// are none or enough in every period. All others are told together, and with them those that come and go, so that
+/// nothing follows from how many may have a status before or after.
+void choose_statuses(const CohortSummary& summary, const Disclosure& disclosure, ToldCohort& told) {
+  using enum EnrollmentStatus;
+  const auto count = [&](EnrollmentStatus status, std::size_t t) {
+    return static_cast<double>(summary.periods[t].students[status]);
+  };
+  const auto is_safe = [&](EnrollmentStatus status) {
+    for (std::size_t t = 0; t < summary.periods.size(); ++t) {
+      const double before = t == 0 ? 0 : count(status, t - 1);
+      const bool comes_and_goes = status == away || status == unknown;
+      const bool lasts = comes_and_goes || (t == 0 && status == before_entry);
+      if (!disclosure.tells(count(status, t)) || (!lasts && !disclosure.tells(std::abs(count(status, t) - before))))
+        return false;
+    }
+    return true;
+  };
+  std::vector<EnrollmentStatus> merged;
+  for (const EnrollmentStatus status : {before_entry, away, left, finished, not_yet, unknown}) {
+    const bool occurs = std::ranges::any_of(
+        summary.periods, [&](const CohortSummary::Period& period) { return period.students[status] > 0; });
+    if (occurs) (is_safe(status) ? told.statuses : merged).push_back(status);
+  }
+  if (merged.empty()) return;
+  const auto merge_if = [&](auto condition) {
+    std::ranges::copy_if(told.statuses, std::back_inserter(merged), condition);
+    std::erase_if(told.statuses, condition);
+  };
+  merge_if([](EnrollmentStatus status) { return status == away || status == unknown; });
+  const auto is_enough = [&] {
+    for (std::size_t t = 0; t < summary.periods.size(); ++t) {
+      double sum = 0;
+      for (const EnrollmentStatus status : merged)
+        sum += count(status, t);
+      if (!disclosure.tells(sum)) return false;
+    }
+    return merged.size() > 1;
+  };
+  while (!told.statuses.empty() && !is_enough())
+    merge_if([&](EnrollmentStatus status) { return status == told.statuses.back(); });
+  told.statuses_merged = true;
+}
+
 void tell_periods(const CohortSummary& summary, const Disclosure& disclosure, ToldCohort& told) {
-  std::int64_t left_before = 0;
+  choose_statuses(summary, disclosure, told);
   for (const CohortSummary::Period& period : summary.periods) {
-    const std::int64_t enrolled = period.students.enrolled(), left = period.students.departed();
-    const std::int64_t unknown = summary.students - enrolled - left;
-    const std::int64_t leaving = std::abs(left - left_before);
-    const std::vector<double> parts = {static_cast<double>(enrolled), static_cast<double>(unknown),
-                                       static_cast<double>(leaving)};
-    Hidden hidden = disclosure.hide(parts);
-    // What is told later bounds how many had left: those present make room for all of it.
-    if (std::ranges::find(hidden, 1) != hidden.end()) hidden[0] = 1;
-    ToldCohort::Period shown{period.label, {}, {}, {}, {}};
-    if (hidden[0] == 0) {
-      shown.present = enrolled;
+    ToldCohort::Period shown{period.label, {}, {}, {}};
+    const std::int64_t enrolled = period.students.enrolled();
+    if (disclosure.tells(static_cast<double>(enrolled), static_cast<double>(summary.students))) {
+      shown.enrolled = enrolled;
       shown.mean_courses = period.mean_courses;
+      std::int64_t rest = summary.students - enrolled;
+      for (const EnrollmentStatus status : told.statuses) {
+        shown.others.push_back(period.students[status]);
+        rest -= period.students[status];
+      }
+      if (told.statuses_merged) shown.others.push_back(rest);
     }
-    if (hidden[1] == 0) shown.unknown = unknown;
-    if (hidden[2] == 0) {
-      shown.left = left;
-      left_before = left;
-    }
-    told.periods_withheld |= std::ranges::any_of(hidden, [](std::uint8_t flag) { return flag != 0; });
+    told.periods_withheld |= !shown.enrolled;
     told.periods.push_back(std::move(shown));
   }
 }

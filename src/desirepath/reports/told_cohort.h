@@ -28,11 +28,14 @@ struct ToldCohort {
 
   struct Period {
     std::string label;
-    std::optional<std::int64_t> present, unknown, left;
+    std::optional<std::int64_t> enrolled;
+    std::vector<std::int64_t> others;  // of each status that is named, then of all others together; empty: withheld
     std::optional<double> mean_courses;
   };
   std::vector<Period> periods;
-  bool periods_withheld = false;  // some of their numbers
+  std::vector<EnrollmentStatus> statuses;  // named, beside enrolled
+  bool statuses_merged = false;            // the others are told together
+  bool periods_withheld = false;           // some of their numbers
 
   std::string grouping, time;
   SafeSeries series;
