@@ -53,6 +53,25 @@ Cohort uneven_cohort(int round, Id periods) {
                                            .left = stream.below(2) == 0 ? 0.0 : 0.05},
                                           stream.child("presence"))
                           .parts();
+  // Those who are not enrolled have every reason there is.
+  const bool has_calendar = stream.below(3) > 0;
+  for (std::int64_t s = 0; has_calendar && s < students; ++s) {
+    const std::span<EnrollmentStatus> own =
+        std::span(parts.status).subspan(static_cast<std::size_t>(s * periods), static_cast<std::size_t>(periods));
+    const double kind = stream.uniform();
+    const auto gone = kind < 0.3 ? EnrollmentStatus::finished : EnrollmentStatus::left;
+    bool has_come = kind > 0.05;
+    for (std::size_t t = 0; t < own.size(); ++t) {
+      const bool is_last = t + 1 == own.size();
+      has_come = has_come || own[t] == EnrollmentStatus::left || stream.uniform() < 0.3 || is_last;
+      if (!has_come)
+        own[t] = EnrollmentStatus::before_entry;
+      else if (own[t] == EnrollmentStatus::left)
+        own[t] = is_last && kind > 0.8 ? EnrollmentStatus::not_yet : gone;
+      else if (own[t] == EnrollmentStatus::unknown)
+        own[t] = is_last && kind > 0.5 ? EnrollmentStatus::not_yet : EnrollmentStatus::away;
+    }
+  }
   std::vector<Course> list = parts.schema.courses();
   std::vector<double> share;
   for (std::size_t c = 0; c < list.size(); ++c) {
@@ -229,36 +248,61 @@ TEST(Audit, Describe) {
       }
     }
     {
-      // Periods: who is there, who is not, who has left.
+      // Periods: who is enrolled, and why not who is not. Whoever has come, or gone, stays so.
+      using enum EnrollmentStatus;
       Puzzle puzzle;
-      std::vector<int> present, unknown, leaving;
-      Puzzle::Terms left;
-      const char* names[] = {"present", "unknown", "left"};
+      std::vector<std::map<EnrollmentStatus, int>> count;
       for (std::size_t t = 0; t < 3; ++t) {
-        present.push_back(puzzle.unknown());
-        unknown.push_back(puzzle.unknown());
-        leaving.push_back(puzzle.unknown());
-        left.emplace_back(leaving.back(), 1);
-        Puzzle::Terms terms = left;
-        terms.emplace_back(present.back(), 1);
-        terms.emplace_back(unknown.back(), 1);
-        puzzle.know(terms, n);
+        count.emplace_back();
+        Puzzle::Terms all, rest;
         const Json& row = told["periods"][t];
-        if (row[names[0]].is_number()) puzzle.know({{present.back(), 1}}, row[names[0]].get<double>());
-        if (row[names[1]].is_number()) puzzle.know({{unknown.back(), 1}}, row[names[1]].get<double>());
-        if (row[names[2]].is_number()) puzzle.know(left, row[names[2]].get<double>());
-        EXPECT_EQ(row[names[0]].is_null(), row["courses per student"].is_null());
+        const bool merged = row.contains("not enrolled") || row.contains("otherwise not enrolled");
+        for (const EnrollmentStatus status : all_statuses) {
+          const int unknown_count = count[t][status] = puzzle.unknown();
+          all.emplace_back(unknown_count, 1);
+          const std::string name(words_for(status));
+          if (!row.contains(name)) {
+            rest.emplace_back(unknown_count, 1);
+            if (!merged) puzzle.know({{unknown_count, 1}}, 0);
+          } else if (row[name].is_number()) {
+            puzzle.know({{unknown_count, 1}}, row[name].get<double>());
+          }
+        }
+        puzzle.know(all, n);
+        for (const char* name : {"not enrolled", "otherwise not enrolled"}) {
+          if (row.contains(name) && row[name].is_number()) puzzle.know(rest, row[name].get<double>());
+        }
+        EXPECT_EQ(row["enrolled"].is_null(), row["courses per student"].is_null());
+        if (t == 0) continue;
+        puzzle.know({{count[t - 1][before_entry], 1}, {count[t][before_entry], -1}}, 0, n);
+        puzzle.know({{count[t][left], 1},
+                     {count[t][finished], 1},
+                     {count[t][not_yet], 1},
+                     {count[t - 1][left], -1},
+                     {count[t - 1][finished], -1},
+                     {count[t - 1][not_yet], -1}},
+                    0, n);
       }
-      std::int64_t before = 0;
       for (std::size_t t = 0; t < 3; ++t) {
         const CohortSummary::Period& period = summary.periods[t];
-        const std::string place = where + " period " + period.label;
-        if (is_small(static_cast<double>(period.students.enrolled()))) expect_hidden(puzzle, {{present[t], 1}}, place);
-        if (is_small(static_cast<double>(period.students[EnrollmentStatus::unknown])))
-          expect_hidden(puzzle, {{unknown[t], 1}}, place);
-        if (is_small(static_cast<double>(period.students.departed() - before)))
-          expect_hidden(puzzle, {{leaving[t], 1}}, place);
-        before = period.students.departed();
+        const std::string place = where + " period " + period.label + told["periods"].dump();
+        for (const EnrollmentStatus status : all_statuses) {
+          if (!is_small(static_cast<double>(period.students[status]))) continue;
+          expect_hidden(puzzle, {{count[t][status], 1}}, place + std::string(words_for(status)));
+          ++hidden;
+        }
+        for (const EnrollmentStatus status : {left, finished, before_entry, not_yet}) {
+          const std::int64_t before = t == 0 ? 0 : summary.periods[t - 1].students[status];
+          const std::int64_t more = period.students[status] - before;
+          if (t == 0 || !is_small(std::abs(static_cast<double>(more)))) continue;
+          const double sign = more > 0 ? 1 : -1;
+          // Shifted, since a puzzle's unknowns are none or more.
+          const int change = puzzle.unknown();
+          puzzle.know({{change, 1}, {count[t][status], -sign}, {count[t - 1][status], sign}}, n);
+          const std::string what = place + " change of " + std::string(words_for(status));
+          EXPECT_LE(puzzle.least({{change, 1}}), n) << what;
+          EXPECT_GE(puzzle.largest({{change, 1}}, 2 * n + 1000), n + few) << what;
+        }
       }
     }
   }

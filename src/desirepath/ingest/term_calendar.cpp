@@ -33,25 +33,33 @@ TermCalendar::TermCalendar(const RowCollection& collection) {
 void TermCalendar::place_terms(const RowCollection& collection, const std::vector<std::size_t>& order) {
   const std::vector<Term>& terms = collection.terms;
   places_.assign(terms.size(), 0);
+  const auto first = std::ranges::find_if(order, [&](std::size_t t) { return collection.term_rows[t] > 0; });
+  if (first == order.end()) return;
+  const std::int32_t first_year = terms[*first].academic_year;
+  const auto is_before = [&](std::size_t t) { return terms[t].academic_year < first_year; };
   std::int32_t next = 0;
-  std::map<std::int32_t, std::int32_t> first_in, count_in;  // by academic year
+  std::map<std::int32_t, std::int32_t> first_in;              // by academic year
+  std::map<std::int32_t, std::vector<std::int32_t>> main_in;  // the order of its terms
   for (const std::size_t t : order) {
-    if (terms[t].whole_year) continue;
+    if (terms[t].whole_year || is_before(t)) continue;
     places_[t] = terms[t].summer ? std::max(0, next - 1) : next++;
     if (terms[t].summer) continue;
     first_in.emplace(terms[t].academic_year, places_[t]);
-    ++count_in[terms[t].academic_year];
+    main_in[terms[t].academic_year].push_back(terms[t].order);
   }
-  if (first_in.empty()) return;
-  std::int32_t most = 1;
-  for (const auto& [year, count] : count_in)
-    most = std::max(most, count);
-  // A year begins with its first term; one before all terms lies as many terms earlier as its years usually have.
+  std::vector<std::int32_t> usual = {0};
+  for (const auto& [year, orders] : main_in) {
+    if (year == main_in.begin()->first || orders.size() > usual.size()) usual = orders;
+  }
+  // A year begins with its first term. Before the data, where only an entry can lie, years are as the fullest of them.
   for (const std::size_t t : order) {
-    if (!terms[t].whole_year) continue;
+    const auto before = first_year - terms[t].academic_year;
+    const auto within = std::ranges::count_if(usual, [&](std::int32_t other) { return other < terms[t].order; });
     const auto at = first_in.lower_bound(terms[t].academic_year);
-    const std::int32_t before = first_in.begin()->first - terms[t].academic_year;
-    places_[t] = before > 0 ? -before * most : at == first_in.end() ? next : at->second;
+    if (before > 0)
+      places_[t] = static_cast<std::int32_t>(within - before * std::ssize(usual));
+    else if (terms[t].whole_year)
+      places_[t] = at == first_in.end() ? next : at->second;
   }
 }
 
