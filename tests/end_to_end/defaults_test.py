@@ -62,6 +62,8 @@ class Periods(ProgramTest):
         done = self.run_program("prepare", "u.csv", "--out", "u.cohort", "--json").json
         self.assertEqual(len(self.run_program("inspect", "u.cohort", "--json").json["periods"]), 9)
         self.assertIn("the period is taken as it stands", str(done))
+        self.assertIn("the column 'Period' does not count periods of study: for 30 of 30 students", str(done))
+        self.assertIn("--periods years-since-entry counts the years from 'Term'", str(done))
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class Extracts(ProgramTest):
     def years(self):
         """Enrollments by period, which is the year of study."""
         rows = self.run_program("describe", "a.cohort", "--csv", "--table", "periods", "--quiet").rows
-        return [int(row["present"]) for row in rows]
+        return [int(row["enrolled"]) for row in rows]
 
     def test_terms_of_all_houses(self):
         writings = {

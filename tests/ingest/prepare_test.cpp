@@ -141,6 +141,75 @@ TEST_F(PrepareTest, AbsentMayMeanLeftButNotBeyondTheData) {
   EXPECT_EQ(cohort.status(2, 2), EnrollmentStatus::not_yet);  // 2013 is not in the data
 }
 
+TEST_F(PrepareTest, StatusesFollowTheCalendar) {
+  using enum EnrollmentStatus;
+  TableOptions options;
+  options.finished = "degree";
+  const Prepared p = prepare(
+      "student,term,course,entry,degree\n"
+      "back,2010,A,,\nback,2012,A,,\ngone,2010,A,,\ngraduate,2010,A,,\ngraduate,2011,B,,BA\n"
+      "late,2012,A,2011,\nnew,2012,A,,\nstays,2010,A,,\nstays,2011,A,,\nstays,2012,A,,\n",
+      options);
+  const auto of = [&](std::int64_t s) {
+    return std::vector<EnrollmentStatus>(p.cohort.parts().status.begin() + 3 * s,
+                                         p.cohort.parts().status.begin() + 3 * s + 3);
+  };
+  using Statuses = std::vector<EnrollmentStatus>;
+  ASSERT_EQ(p.cohort.students(), (Names{"back", "gone", "graduate", "late", "new", "stays"}));
+  EXPECT_EQ(of(0), (Statuses{enrolled, away, enrolled}));
+  EXPECT_EQ(of(1), (Statuses{enrolled, left, left}));
+  EXPECT_EQ(of(2), (Statuses{enrolled, enrolled, finished}));
+  EXPECT_EQ(of(3), (Statuses{before_entry, enrolled, not_yet}));
+  EXPECT_EQ(of(4), (Statuses{enrolled, not_yet, not_yet}));
+  EXPECT_EQ(of(5), (Statuses{enrolled, enrolled, enrolled}));
+  EXPECT_EQ(p.cohort.status_basis(), StatusBasis::calendar);
+  EXPECT_EQ(p.cohort.calendar().terms.back().label, "2012");
+  EXPECT_EQ(p.cohort.calendar().data_end, 2);
+  EXPECT_EQ(p.cohort.calendar().step, PeriodStep::year);
+  EXPECT_EQ(p.report.data_end, "2012");
+}
+
+TEST_F(PrepareTest, AbsentMayBeUnknownThroughout) {
+  TableOptions options;
+  options.absent = AbsentRule::unknown;
+  const Cohort cohort = prepare("student,term,course\na,2010,A\na,2012,A\nb,2010,A\n", options).cohort;
+  EXPECT_EQ(cohort.status_counts(1)[EnrollmentStatus::unknown], 2);
+  EXPECT_FALSE(cohort.has_departures());
+  EXPECT_EQ(cohort.status_basis(), StatusBasis::stated);
+}
+
+TEST_F(PrepareTest, LeftWithoutACalendarOnlyWhereThatIsSaid) {
+  const std::string table = "student,period,course\na,1,A\nb,1,A\nb,2,A\n";
+  const Prepared plain = prepare(table);
+  EXPECT_EQ(plain.cohort.status(0, 1), EnrollmentStatus::unknown);
+  EXPECT_EQ(plain.cohort.status_basis(), StatusBasis::no_calendar);
+  EXPECT_NE(plain.report.no_calendar.find("counts are of the students enrolled in each period"), std::string::npos);
+  TableOptions options;
+  options.absent = AbsentRule::left;
+  EXPECT_EQ(prepare(table, options).cohort.status(0, 1), EnrollmentStatus::left);
+}
+
+TEST_F(PrepareTest, ATermThatIsFarOffIsNotTheEndOfTheData) {
+  std::string table = "student,term,course\ntypo,2030 Fall,A\n";
+  for (int s = 0; s < 20; ++s) {
+    for (int year = 2010; year < 2012 + s % 2; ++year)
+      table += "s" + std::to_string(s) + "," + std::to_string(year) + " Fall,A\n";
+  }
+  const Prepared p = prepare(table);
+  EXPECT_EQ(p.report.data_end, "2012 Fall");
+  EXPECT_EQ(p.cohort.status_counts(2)[EnrollmentStatus::left], 10);
+}
+
+TEST_F(PrepareTest, RowsThatAreNotSelectedDecideNothingButWhoWasThere) {
+  TableOptions options;
+  options.where = "term <> '1999'";
+  // A label that would not fit the others, in rows that are left out.
+  const Cohort cohort =
+      prepare("student,term,course\na,1999,A\na,2010.1,A\nb,2010.1,A\nb,2010.2,A\nc,1999,A\n", options).cohort;
+  EXPECT_EQ(cohort.students(), (Names{"a", "b"}));
+  EXPECT_EQ(cohort.schema().period_count(), 1);
+}
+
 TEST_F(PrepareTest, ListedCoursesExistEvenIfNobodyTookThem) {
   std::ofstream(folder_ / "courses.csv")
       << "course,label,school,prerequisites,credits\nZ,Last,Arts,A;B,4\nA,First,Arts,,\n";

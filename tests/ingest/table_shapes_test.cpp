@@ -4,6 +4,7 @@
 #include "support/text_tables.h"
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath {
@@ -97,6 +98,29 @@ TEST(UnfoldedRows, ACourseAndPeriodAColumn) {
 TEST(UnfoldedRows, CellsMayBeGrades) {
   EXPECT_EQ(unfolded("student,M@1,C@1\na,B+,1\nb,NA,0\n"),
             "student,period,course,grade\n2 a 1 M B+\n2 a 1 C .\n3 b 1 . .\n");
+}
+
+TEST(UnfoldedRows, NumbersThatAreNoMarksAreNotLostInSilence) {
+  const std::string table = "student,outcome,A,B,C,D\na,1,0.0,3.5,-2.0,1\nb,0,2,NA,4,3\n";
+  EXPECT_EQ(
+      test::message_of<InputError>([&] { unfolded(table); }),
+      "t.csv: wide: 4 columns hold numbers other than 0 and 1 ('A', 'B', 'C', 'D'), and only 'outcome' would be "
+      "read as a course; if the numbers are the periods in which courses were taken, wide-cells period reads them "
+      "so; if they describe students, name them by map NAME=COLUMN");
+  EXPECT_EQ(unfolded(table, {"A", "B", "C", "D"}),
+            "student,A,B,C,D,period,course,grade\n2 a 0.0 3.5 -2.0 1 1 outcome .\n3 b 2 . 4 3 1 . .\n");
+  const auto rows =
+      unfold_rows(rows_of(table), columns_of(table), {}, MissingValues({"NA"}), WideCells::period, "t.csv");
+  EXPECT_EQ(all_of(*rows),
+            "student,outcome,period,course,grade\n2 a 1 3.5 B .\n2 a 1 -2.0 C .\n2 a 1 1 D .\n3 b 0 2 A .\n"
+            "3 b 0 4 C .\n3 b 0 3 D .\n");
+  EXPECT_EQ(rows->notes().size(), 1U);
+  // Few numbers beside courses describe students.
+  const std::string few = "student,points,age,A,B\na,3.5,20,1,0\n";
+  const auto with_few = unfold_rows(rows_of(few), columns_of(few), {}, MissingValues({}), WideCells::taken, "t.csv");
+  ASSERT_EQ(with_few->notes().size(), 1U);
+  EXPECT_EQ(render_settings(with_few->notes().front(), "--"),
+            "--wide: 2 columns are taken to describe students, not for courses: 'points', 'age'");
 }
 
 TEST(UnfoldedRows, WhatIsKeptIsNoCourse) {

@@ -4,7 +4,9 @@
 #include "support/support.h"
 
 #include "desirepath/core/error.h"
+#include "desirepath/transcripts/align.h"
 #include "desirepath/transcripts/cohort_summary.h"
+#include "desirepath/transcripts/evidence.h"
 #include "desirepath/transcripts/split.h"
 
 namespace desirepath {
@@ -55,9 +57,102 @@ TEST(Cohort, RefusesPartsThatDoNotFit) {
   broken([](CohortParts& p) { p.status[0] = static_cast<EnrollmentStatus>(9); });
   broken([](CohortParts& p) { std::ranges::fill(p.status, EnrollmentStatus::unknown); });
   broken([](CohortParts& p) { p.calendar.term_of.pop_back(); });
+  broken([](CohortParts& p) { p.calendar.term_of[0] = 1; });
+  broken([](CohortParts& p) { p.calendar.term_of[0] = -2; });
+  broken([](CohortParts& p) { p.calendar.data_end = 1; });
+  broken([](CohortParts& p) { p.calendar.terms[0].academic_year = 10'000; });
+  broken([](CohortParts& p) { p.calendar.terms.push_back({"earlier", 1999, false}); });
   broken([](CohortParts& p) { p.attributes[0].codes[0] = 3; });
   broken([](CohortParts& p) { p.attributes[0].codes.pop_back(); });
   broken([](CohortParts& p) { p.enrollments = BinaryMatrix({0}, {}, 8); });
+}
+
+Cohort with_calendar() {
+  using enum EnrollmentStatus;
+  CohortParts parts;
+  parts.schema = Schema({{"a", "", "", "", "", {}, {}}}, {"1", "2", "3"});
+  parts.students = {"x", "y", "z"};
+  parts.status = {enrolled, away, enrolled, enrolled, left, not_yet, before_entry, enrolled, finished};
+  parts.status_basis = StatusBasis::calendar;
+  parts.calendar.terms = {{"Fall 2010", 2010, false}, {"Summer 2011", 2010, true}, {"Fall 2011", 2011, false}};
+  parts.calendar.data_end = 1;
+  parts.calendar.step = PeriodStep::year;
+  parts.calendar.term_of = {0, -1, 2, 1, -1, -1, -1, 2, -1};
+  parts.enrollments = BinaryMatrix({0, 1, 1, 2, 2, 2, 2, 2, 3, 3}, {0, 2, 1}, 3);
+  return Cohort(std::move(parts));
+}
+
+TEST(Cohort, KeepsStatusesTermsAndTheEndOfTheData) {
+  using enum EnrollmentStatus;
+  const Cohort made = with_calendar();
+  const Cohort loaded = Cohort::load(ArchiveReader::from_bytes(made.to_archive().bytes(), "file"));
+  for (const Cohort& cohort : {made, loaded}) {
+    EXPECT_EQ(cohort.parts().status, made.parts().status);
+    EXPECT_EQ(cohort.status_basis(), StatusBasis::calendar);
+    EXPECT_EQ(cohort.calendar(), made.calendar());
+    EXPECT_TRUE(cohort.has_departures());
+    EXPECT_EQ(cohort.term(1, 0), 1);
+    EXPECT_EQ(cohort.academic_year(1, 0), 2010);
+    EXPECT_EQ(cohort.academic_year(1, 1), -1);
+    EXPECT_EQ(cohort.entry_year(2), 2011);
+    const StatusCounts second = cohort.status_counts(1);
+    EXPECT_EQ(second.enrolled(), 1);
+    EXPECT_EQ(second[away], 1);
+    EXPECT_EQ(second[left], 1);
+    EXPECT_EQ(cohort.status_counts(2).departed(), 1);
+  }
+  EXPECT_EQ(loaded.fingerprint(), made.fingerprint());
+  CohortParts other = made.parts();
+  other.calendar.data_end = 2;
+  EXPECT_NE(Cohort(std::move(other)).fingerprint(), made.fingerprint());
+}
+
+TEST(Cohort, SelectionKeepsStatusesAndTerms) {
+  const std::vector<std::int64_t> chosen = {2, 0};
+  const Cohort cohort = with_calendar().select(chosen);
+  EXPECT_EQ(cohort.status(0, 2), EnrollmentStatus::finished);
+  EXPECT_EQ(cohort.status(1, 1), EnrollmentStatus::away);
+  EXPECT_EQ(cohort.term(0, 1), 2);
+  EXPECT_EQ(cohort.calendar().data_end, 1);
+  EXPECT_EQ(cohort.calendar().step, PeriodStep::year);
+  EXPECT_EQ(cohort.status_basis(), StatusBasis::calendar);
+  const Schema wider({{"b", "", "", "", "", {}, {}}, {"a", "", "", "", "", {}, {}}}, {"1", "2", "3", "4"});
+  const Cohort aligned = align_to(cohort, wider, UnseenCourses::refuse).cohort;
+  EXPECT_EQ(aligned.status(0, 2), EnrollmentStatus::finished);
+  EXPECT_EQ(aligned.status(0, 3), EnrollmentStatus::unknown);
+  EXPECT_EQ(aligned.term(1, 2), 2);
+  EXPECT_EQ(aligned.calendar().terms, cohort.calendar().terms);
+  EXPECT_EQ(aligned.status_basis(), StatusBasis::calendar);
+}
+
+TEST(Cohort, OnlyWhatNeedsItIsWrittenInTheNewFormat) {
+  const auto version = [](const Cohort& cohort) {
+    return ArchiveReader::from_bytes(cohort.to_archive().bytes(), "file").metadata("format_version");
+  };
+  EXPECT_EQ(version(with_calendar()), "2");
+  EXPECT_EQ(version(test::random_cohort({.students = 5, .left = 0.3}, RandomStream(1))), "1");
+  // A file of an earlier version is written as it was read.
+  CohortParts parts = with_attributes().parts();
+  parts.status_basis = StatusBasis::earlier_version;
+  const Cohort earlier(std::move(parts));
+  EXPECT_EQ(version(earlier), "1");
+  const ArchiveReader archive = ArchiveReader::from_bytes(earlier.to_archive().bytes(), "file");
+  EXPECT_FALSE(archive.has_metadata("status_basis"));
+  EXPECT_EQ(archive.read<std::int32_t>("calendar"), std::vector<std::int32_t>(24, 2001));
+  const Cohort loaded = Cohort::load(archive);
+  EXPECT_EQ(loaded.status_basis(), StatusBasis::earlier_version);
+  EXPECT_EQ(loaded.fingerprint(), earlier.fingerprint());
+  EXPECT_EQ(loaded.entry_year(3), 2001);
+}
+
+TEST(Cohort, ModelsSeeEnrolledDepartedAndUnknown) {
+  const EvidenceBatch evidence = EvidenceBatch::of(with_calendar());
+  using enum Presence;
+  const std::vector<Presence> expected = {present, unknown, present, present, left, unknown, unknown, present, left};
+  for (std::int64_t s = 0; s < 3; ++s) {
+    for (Id t = 0; t < 3; ++t)
+      EXPECT_EQ(evidence.presence(s, t), expected[static_cast<std::size_t>(3 * s + t)]);
+  }
 }
 
 TEST(Cohort, NamesTheNearestAttribute) {

@@ -161,13 +161,13 @@ void PrepareReport::note_statuses(const CohortParts& parts, const std::string& c
   }
   const auto unknown = std::ranges::count(parts.status, EnrollmentStatus::unknown);
   if (parts.status_basis != StatusBasis::no_calendar || unknown == 0) return;
-  notes.push_back(concat(
+  no_calendar = concat(
       calendar.terms.empty() ? "there is no term column" : "the periods do not follow the terms beside them",
       ", so nothing says whether a student without rows in a period left, was away or is still to come: such periods "
       "are unknown, and counts are of the students enrolled in each period (",
       setting_name(calendar.terms.empty() ? "map" : "periods"),
       calendar.terms.empty() ? " term=COLUMN names one, " : " counts from the terms, ", setting_name("absent"),
-      " left takes them for leavers)"));
+      " left takes them for leavers)");
 }
 
 namespace {
@@ -226,6 +226,7 @@ nlohmann::ordered_json PrepareReport::to_json() const {
                                {"mapping", source.mapping}});
   }
   json["notes"] = notes;
+  if (!no_calendar.empty()) json["notes"].push_back(no_calendar);
   if (!data_end.empty()) json["data_end"] = data_end;
   if (grades) json["grades"] = grades->to_json();
   return json;
@@ -246,6 +247,7 @@ void PrepareReport::print(std::ostream& out) const {
   }
   for (const std::string& note : notes)
     out << "note: " << note << '\n';
+  if (!no_calendar.empty()) out << "note: " << no_calendar << '\n';
   if (grades) {
     out << '\n';
     grades->print_text(out);

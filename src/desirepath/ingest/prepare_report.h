@@ -44,6 +44,7 @@ struct PrepareReport {
   std::vector<Stage> stages;  // in the order the rules apply
   std::vector<std::string> notes;
   std::string data_end;         // the term with which the data end, where that is known
+  std::string no_calendar;      // what it means for counts that there is none; empty where it means nothing
   std::optional<Table> grades;  // that were seen: rows, and what each counts as
   RejectLog rejects;
 

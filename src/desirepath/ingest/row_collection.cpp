@@ -390,9 +390,10 @@ class Collector {
             : concat(setting_name("map"), " \"term=", years, "\" ", setting_name("periods"),
                      " years-since-entry counts the years, ", setting_name("map"), " \"term=", years, " || ' T' || ",
                      period, "\" ", setting_name("periods"), " terms-since-entry the parts of them");
-    if (options_.periods == PeriodRule::as_given)
-      out_.notes.push_back(concat(what, "; ", remedy));
-    else if (out_.question.empty())
+    out_.notes.push_back(concat(what, "; ", remedy));
+    // Where the term is known by its name, which of the two counts is said already.
+    const bool is_meant = options_.periods == PeriodRule::as_given || is_term;
+    if (!is_meant && out_.question.empty())
       out_.question = concat(what, "; ", remedy, ", ", setting_name("periods"), " as-given takes it as it stands");
   }
 
