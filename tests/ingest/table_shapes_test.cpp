@@ -108,7 +108,7 @@ TEST(UnfoldedRows, NumbersThatAreNoMarksAreNotLostInSilence) {
       "read as a course; if the numbers are the periods in which courses were taken, wide-cells period reads them "
       "so; if they describe students, name them by map NAME=COLUMN");
   EXPECT_EQ(unfolded(table, {"A", "B", "C", "D"}),
-            "student,A,B,C,D,period,course,grade\n2 a 0.0 3.5 -2.0 1 1 outcome .\n3 b 2 . 4 3 1 . .\n");
+            "student,A,B,C,D,period,course,grade\n2 a 0.0 3.5 -2.0 1 1 outcome .\n3 b 2 NA 4 3 1 . .\n");
   const auto rows =
       unfold_rows(rows_of(table), columns_of(table), {}, MissingValues({"NA"}), WideCells::period, "t.csv");
   EXPECT_EQ(all_of(*rows),
@@ -117,7 +117,7 @@ TEST(UnfoldedRows, NumbersThatAreNoMarksAreNotLostInSilence) {
   EXPECT_EQ(rows->notes().size(), 1U);
   // Few numbers beside courses describe students.
   const std::string few = "student,points,age,A,B\na,3.5,20,1,0\n";
-  const auto with_few = unfold_rows(rows_of(few), columns_of(few), {}, MissingValues({}), WideCells::taken, "t.csv");
+  const auto with_few = unfold_rows(rows_of(few), columns_of(few), {}, MissingValues({"NA"}), WideCells::taken, "t.csv");
   ASSERT_EQ(with_few->notes().size(), 1U);
   EXPECT_EQ(render_settings(with_few->notes().front(), "--"),
             "--wide: 2 columns are taken to describe students, not for courses: 'points', 'age'");
