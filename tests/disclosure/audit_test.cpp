@@ -45,40 +45,35 @@ Cohort uneven_cohort(int round, Id periods) {
   RandomStream stream = RandomStream(42).child(static_cast<std::uint64_t>(round));
   const auto students = static_cast<std::int64_t>(15 + stream.below(round % 3 == 0 ? 40 : 250));
   const Id courses = 4 + static_cast<Id>(stream.below(6));
-  CohortParts parts = test::random_cohort({.students = students,
-                                           .courses = courses,
-                                           .periods = periods,
-                                           .taken = 0,
-                                           .unknown = stream.below(2) == 0 ? 0.0 : 0.05,
-                                           .left = stream.below(2) == 0 ? 0.0 : 0.05},
-                                          stream.child("presence"))
-                          .parts();
-  std::vector<Course> list = parts.schema.courses();
+  const Cohort empty = test::random_cohort({.students = students,
+                                            .courses = courses,
+                                            .periods = periods,
+                                            .taken = 0,
+                                            .unknown = stream.below(2) == 0 ? 0.0 : 0.05,
+                                            .left = stream.below(2) == 0 ? 0.0 : 0.05},
+                                           stream.child("presence"));
+  std::vector<Course> list = empty.schema().courses();
   std::vector<double> share;
   for (std::size_t c = 0; c < list.size(); ++c) {
     list[c].subject = std::string(1, static_cast<char>('A' + static_cast<int>(stream.below(3))));
     const double kind = stream.uniform();
     share.push_back(kind < 0.3 ? 0.02 : kind < 0.4 ? 0.98 : stream.uniform());
   }
-  parts.schema = Schema(list, parts.schema.periods());
-  BinaryMatrixBuilder bits(parts.schema.bit_count());
+  test::CohortMaker made(Schema(list, empty.schema().periods()));
   Attribute home{"home", {"far", "near", "rare", "rarer"}, {}};
   for (std::int64_t s = 0; s < students; ++s) {
+    made.add_student();
     const double lean = 0.5 + stream.uniform();
     for (Id t = 0; t < periods; ++t) {
-      const bool present = parts.presence[static_cast<std::size_t>(s * periods + t)] == Presence::present;
+      made.set(t, empty.presence(s, t));
       for (Id c = 0; c < courses; ++c) {
-        const bool takes = stream.uniform() < std::min(0.99, share[static_cast<std::size_t>(c)] * lean);
-        if (present && takes) bits.add(parts.schema.bit(t, c));
+        if (stream.uniform() < std::min(0.99, share[static_cast<std::size_t>(c)] * lean)) made.take(t, c);
       }
-      bits.finish_row();
     }
     const double where = stream.uniform();
     home.codes.push_back(where < 0.6 ? 0 : where < 0.9 ? 1 : where < 0.96 ? 2 : 3);
   }
-  parts.enrollments = std::move(bits).build();
-  parts.attributes = {home};
-  return Cohort(std::move(parts));
+  return test::changed(made.build(), [&](CohortParts& parts) { parts.attributes = {home}; });
 }
 
 StoredModel fitted(const Cohort& cohort, const char* model, int states) {

@@ -168,24 +168,20 @@ TEST(TreeWithUnknownBits, FollowsTheTextbookOverTwentyIterations) {
 /// period; the first and third are alike only through the second.
 Cohort chained_cohort() {
   RandomStream stream(5);
-  CohortParts parts;
-  parts.schema = test::small_schema(courses, periods);
-  BinaryMatrixBuilder enrollments(bits);
+  test::CohortMaker made(courses, periods);
   for (int s = 0; s < 600; ++s) {
-    parts.students.push_back("s" + std::to_string(s));
+    made.add_student();
     const auto hidden = static_cast<Id>(stream.uniform() * 3.9);  // 3: none
     bool takes[courses] = {stream.bernoulli(0.5), stream.bernoulli(0.5)};
     for (Id t = 0; t < periods; ++t) {
-      parts.presence.push_back(t == hidden ? Presence::unknown : Presence::present);
+      if (t == hidden) made.set(t, Presence::unknown);
       for (Id c = 0; c < courses; ++c) {
         if (t > 0 && stream.bernoulli(0.15)) takes[c] = !takes[c];
-        if (takes[c] && t != hidden) enrollments.add(parts.schema.bit(t, c));
+        if (takes[c]) made.take(t, c);
       }
-      enrollments.finish_row();
     }
   }
-  parts.enrollments = std::move(enrollments).build();
-  return Cohort(std::move(parts));
+  return made.build();
 }
 
 TEST(TreeWithUnknownBits, ABetterShapeIsTakenFromAFilledWorseOne) {

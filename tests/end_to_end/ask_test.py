@@ -76,11 +76,29 @@ class Ask(ProgramTest):
     def test_the_paper_task_counts_what_it_lists(self):
         done = self.run_program("infer", "m.desirepath", "t.csv", "--paper-task", "--json").json
         task = done["paper_task"]
-        self.assertGreater(task["accuracy"], task["most_frequent"] - 0.1)
         self.assertEqual({row["period"] for row in done["courses"]}, {"2"})
+        # Counted again from the answers listed: right at one half, of the five courses most often taken.
+        taken = {}
+        for line in self.path("t.csv").read_text().splitlines()[1:]:
+            student, period, course = line.split(",")
+            taken.setdefault(student, {}).setdefault(period, set()).add(course)
+        second = [periods["2"] for periods in taken.values() if "2" in periods]
+        share = {course: sum(course in courses for courses in second) / len(second) for course in {row["course"] for row in done["courses"]}}
+        common = sorted(share, key=share.get)[-5:]
+        self.assertGreater(min(share[course] for course in common), max(s for course, s in share.items() if course not in common))
+        whole = {student for student, periods in taken.items() if len(periods) == 3}
+        self.assertEqual(task["students"], len(whole))
+        asked = [row for row in done["courses"] if row["student"] in whole and row["course"] in common]
+        self.assertEqual(len(asked), 5 * len(whole))
+        came = lambda row: row["course"] in taken[row["student"]]["2"]
+        self.assertTrue(close(task["accuracy"], sum((row["probability"] > 0.5) == came(row) for row in asked) / len(asked)))
+        self.assertTrue(close(task["most_frequent"], sum((share[row["course"]] > 0.5) == came(row) for row in asked) / len(asked)))
+        # The students are of two kinds that their other periods tell apart.
+        self.assertGreater(task["accuracy"], task["most_frequent"] + 0.05)
+        self.assertLess(task["cross_entropy"], 0.9 * task["marginal_entropy"])
         # The table of what came true, from the very answers listed, of students whose second period is known.
         self.assertLessEqual(sum(row["answers"] for row in task["calibration"]), 10 * task["students"])
-        self.assertTrue(all(row["answers"] >= 10 for row in task["calibration"]))
+        self.assert_all(task["calibration"], lambda row: row["answers"] >= 10)
         tenths = [int(10 * row["predicted"]) for row in task["calibration"]]
         self.assertEqual(tenths, sorted(set(tenths)))
         self.assertIn("how often courses were taken", self.run_program("infer", "m.desirepath", "t.csv", "--paper-task").out)
@@ -89,7 +107,7 @@ class Ask(ProgramTest):
         table = self.run_program("score", "m.desirepath", "t.csv", "--csv")
         self.assertIn("percentile_all", table.header)
         values = [float(row["log_likelihood"]) for row in table.rows]
-        for row, value in zip(table.rows, values):
+        for row, value in zip(table.rows, values, strict=True):
             self.assertTrue(close(float(row["percentile_all"]), 100 * sum(v <= value for v in values) / len(values)))
             self.assertGreaterEqual(int(row["compared_with"]), 10)
         done = self.run_program("score", "m.desirepath", "t.csv", "--json", "--explain", 2).json
@@ -103,7 +121,7 @@ class Ask(ProgramTest):
         scores = [float(row["tacit_score"]) for row in pairs.rows]
         self.assertEqual(scores, sorted(scores, reverse=True))
         self.assertEqual(len(pairs.rows), 90)
-        self.assertTrue(all(row["students"] == "" or int(row["students"]) >= 10 for row in pairs.rows))
+        self.assert_all(pairs.rows, lambda row: row["students"] == "" or int(row["students"]) >= 10)
         one = self.run_program("prerequisites", "m.desirepath", "t.csv", "--students", 50, "--course", "C03", "--csv").rows
         self.assertEqual({row["course"] for row in one}, {"C03"})
         drawn = self.run_program("prerequisites", "m.desirepath", "--students", 20, "--drawn", 200, "--csv").rows
@@ -138,25 +156,39 @@ class Ask(ProgramTest):
             self.assertIn(says, self.run_program("delays", "late.desirepath", "late.csv", *arguments, code=code).err)
 
     def test_pathways(self):
-        self.write_students("flow.csv", students=400, kinds=3, unknown=0)
-        lines = self.path("flow.csv").read_text().splitlines()
-        self.write("flow.csv", "\n".join([lines[0] + ",home"] + [line + (",far" if int(line[1:5]) % 3 else ",near") for line in lines[1:]]) + "\n")
+        # Three kinds of students, of whom four in ten choose anew from period to period.
+        draw = random.Random(6)
+        lines = ["student,period,course,home"]
+        for s in range(400):
+            kind = s % 3
+            for period in (1, 2, 3):
+                kind = draw.randrange(3) if draw.random() < 0.4 else kind
+                courses = [f"C{c:02d}" for c in range(12) if draw.random() < (0.8 if c % 3 == kind else 0.08)]
+                lines += [f"s{s},{period},{course},{'far' if s % 3 else 'near'}" for course in courses or [""]]
+        self.write("flow.csv", "\n".join(lines) + "\n")
         self.fit("--model", "cmm", "--emission", "bernoulli", "--states", 3, cohort="flow.csv", out="s.desirepath")
         ask = ("pathways", "s.desirepath", "flow.csv")
         done = self.run_program(*ask, "--by", "home", "--via", "C01@1", "--name", "1:0=Beginners", "--json").json
         for period in "123":
             self.assertEqual(sum(node["students"] for node in done["nodes"] if node["period"] == period), 400)
         self.assertEqual(sum(link["students"] for link in done["links"]) + done["withheld_students"], 800)
+        # Of each kind 0.6 + 0.4 / 3 stay, of a flow of some 133: the largest of each node within five standard errors.
+        largest = {}
+        for link in done["links"]:
+            largest[link["source"]] = max(largest.get(link["source"], 0), link["probability"])
+        self.assertEqual(sorted(largest), list(range(6)))
+        for probability in largest.values():
+            self.assertAlmostEqual(probability, 0.6 + 0.4 / 3, delta=0.2)
         for link in done["links"]:
             self.assertTrue(close(link["probability"], link["students"] / done["nodes"][link["source"]]["students"]))
             self.assertEqual(link["width"], link["students"])
-        self.assertTrue(all(path["students"] >= 10 for path in done["paths"]))
-        self.assertTrue(all(row["low"] <= row["difference"] <= row["high"] for row in done["groups"]))
+        self.assert_all(done["paths"], lambda path: path["students"] >= 10)
+        self.assert_all(done["groups"], lambda row: row["low"] <= row["difference"] <= row["high"])
         text = self.run_program(*ask, "--by", "home", "--via", "C01@1").out
         for words in ("most frequent paths", "who takes C01@1", "shares of the states, by home"):
             self.assertIn(words, text)
         alone = self.run_program("pathways", "s.desirepath", "--width", "probability", "--json").json
-        self.assertTrue(all(link["width"] == link["probability"] for link in alone["links"]))
+        self.assert_all(alone["links"], lambda link: link["width"] == link["probability"])
         self.fit("--model", "nb", "--states", 2, out="nb.desirepath")
         for arguments, code, says in ((("m.desirepath",), 2, "no hidden states"), (("nb.desirepath",), 2, "cmm"),
                                       (("s.desirepath", "--by", "home"), 2, "needs a COHORT"),
@@ -203,6 +235,7 @@ class Ask(ProgramTest):
         self.assertIn("states are 0 to 2", self.run_program("states", "w.desirepath", "--name", "1:7=x", code=2).err)
         stable = self.run_program("states", "w.desirepath", "who.csv", "--refits", 3, "--json").json
         self.assertEqual(stable["refits"], 3)
+        self.assertTrue(stable["states"])
         for entry in stable["states"]:
             self.assertTrue(0 < entry["overlap"] <= 1 and entry["found"] in (0, 1 / 3, 2 / 3, 1), entry)
 
@@ -224,9 +257,31 @@ class Ask(ProgramTest):
         self.assertEqual(len(self.run_program("states", "h.desirepath", "--csv").rows), 6)
 
     def test_company(self):
-        done = self.run_program("company", "m.desirepath", "t.csv", "--json").json
-        self.assertTrue(all(row["students"] >= 10 and row["at_least"] > 1 for row in done["courses"]))
-        self.assertIn("courses of different subjects", self.run_program("company", "m.desirepath", "t.csv").out)
+        # Two courses of different subjects that mostly the same students take, and others that go together by chance.
+        draw = random.Random(4)
+        subjects = {"MATH 1": "Math", "MATH 2": "Math", "ART 1": "Art", "ART 2": "Art", "LAW 1": "Law", "LAW 2": "Law"}
+        taken = {}
+        for student in range(400):
+            both = draw.random() < 0.3
+            chance = lambda course: (0.8 if both else 0.1) if course in ("MATH 1", "ART 1") else 0.4
+            taken[student] = {course for course in subjects if draw.random() < chance(course)}
+        self.write("c.csv", "student,period,course\n" + "".join(f"s{s},1,{course}\n" for s, courses in taken.items() for course in courses or [""]))
+        self.write("subjects.csv", "course,subject\n" + "".join(f"{course},{subject}\n" for course, subject in subjects.items()))
+        self.run_program("prepare", "c.csv", "--courses", "subjects.csv", "--out", "c.cohort", "--quiet")
+        self.fit("--model", "nb", "--states", 1, cohort="c.cohort", out="c.desirepath")
+        done = self.run_program("company", "c.desirepath", "c.cohort", "--json").json
+        first = done["courses"][0]
+        self.assertEqual({first["one"], first["other"]}, {"MATH 1", "ART 1"})
+        of = lambda subject: {s for s, courses in taken.items() if any(subjects[course] == subject for course in courses)}
+        takers = lambda course: {s for s, courses in taken.items() if course in courses}
+        for row in done["courses"]:
+            a, b = row["one"], row["other"]
+            self.assertNotEqual(subjects[a], subjects[b])
+            self.assertEqual(row["students"], len(takers(a) & takers(b)))
+            share = [len(takers(course)) / len(of(subjects[course])) for course in (a, b)]
+            self.assertTrue(close(row["expected"], len(of(subjects[a]) & of(subjects[b])) * share[0] * share[1]))
+            self.assertTrue(row["students"] >= 10 and 1 < row["at_least"] < row["lift"])
+        self.assertIn("MATH 1", self.run_program("company", "c.desirepath", "c.cohort").out)
 
     def test_a_plan(self):
         student = self.run_program("score", "m.desirepath", "t.csv", "--csv").rows[0]["student"]
@@ -238,7 +293,7 @@ class Ask(ProgramTest):
             whole = row["probability"] * row["goal_with"] + (1 - row["probability"]) * row["goal_without"]
             self.assertTrue(close(whole, done["probability"], 1e-6))
         self.assertTrue(close(sum(way["share"] for way in done["ways"]), 1))
-        self.assertTrue(all(("3", "C03") in {(c["period"], c["course"]) for c in way["courses"]} for way in done["ways"]))
+        self.assert_all(done["ways"], lambda way: ("3", "C03") in {(c["period"], c["course"]) for c in way["courses"]})
         self.assertIn("way 1", self.run_program(*plan, "--goal", "C03", "--goal", "C05@3").out)
         for arguments, code, says in (
                 (("--took", "C01@1", "--goal", "C01"), 3, "reached already"),
@@ -274,13 +329,13 @@ class Ask(ProgramTest):
         wide = self.run_program(*ask, "--total", "--refits", 4, "--csv")
         self.assertIn("4 refits", wide.err)
         self.assertEqual([row["expected"] for row in fixed], [row["expected"] for row in wide.rows])
-        self.assertTrue(all(b > a for a, b in zip(width(fixed), width(wide.rows)) if a > 0))
+        self.assert_all(((a, b) for a, b in zip(width(fixed), width(wide.rows)) if a > 0), lambda pair: pair[1] > pair[0])
         self.assertEqual(wide.out, self.run_program(*ask, "--total", "--refits", 4, "--csv", "--threads", 1).out)
         one = self.run_program(*ask, "--refits", 3, "--top", 2, "--csv").rows
-        self.assertTrue(all(0 < float(row["standard_error"]) < 0.5 for row in one))
+        self.assert_all(one, lambda row: 0 < float(row["standard_error"]) < 0.5)
         pairs = ("prerequisites", "m.desirepath", "t.csv", "--students", 20, "--course", "C03", "--csv")
         order = lambda rows: sorted((row["prerequisite"], float(row["effect_error"])) for row in rows)
-        for (course, a), (same, b) in zip(order(self.run_program(*pairs).rows), order(self.run_program(*pairs, "--refits", 3).rows)):
+        for (course, a), (same, b) in zip(order(self.run_program(*pairs).rows), order(self.run_program(*pairs, "--refits", 3).rows), strict=True):
             self.assertEqual(course, same)
             self.assertGreater(b, a)
         self.assertIn("two or more", self.run_program(*ask, "--refits", 1, code=2).err)

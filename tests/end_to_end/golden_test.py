@@ -41,7 +41,7 @@ class Golden(ProgramTest):
                                              "--csv", "--quiet").rows
                     self.assertEqual([row["student"] for row in found], [row["student"] for row in rows])
                     self.assertGreater(len(found), 10)
-                    for new, old in zip(found, rows):
+                    for new, old in zip(found, rows, strict=True):
                         self.assert_kept(float(new["log_likelihood"]), old)
 
     def test_models_answer_as_they_did(self):

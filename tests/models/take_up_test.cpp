@@ -3,6 +3,7 @@
 
 #include "support/example_cohorts.h"
 #include "support/fits.h"
+#include "support/stopped_fits.h"
 #include "support/support.h"
 
 #include "desirepath/core/error.h"
@@ -100,32 +101,11 @@ TEST(TakeUp, OrthantEmFromItsCheckpoints) {
   const Cohort cohort = test::random_cohort({.students = 80, .courses = 4, .periods = 2}, RandomStream(85));
   const FitOptions options =
       chain("cmm+gaussian", {{"refine", std::string("orthant-em")}, {"covariance", std::string("factor:1")}});
-  std::atomic<bool> interrupt = false;
-  const Compute compute(1, &interrupt);
-  const auto saved = [&](const FitResult& fit) {
-    ArchiveWriter archive("model");
-    fit.model->save(archive);
-    archive.set("training", fit.refinement->to_json().dump());
-    return archive.bytes();
+  const auto saved = [](const FitResult& fit) {
+    return test::bytes_of_model(*fit.model, fit.refinement->to_json().dump());
   };
-  const std::vector<std::byte> whole = saved(fit_model(cohort, options, {compute}));
-  TrainingContext context{compute};
-  context.checkpoint = folder / "c";
-  context.checkpoint_interval = 0;
-  context.resume = true;
-  int steps = 0, stops = 0;
-  context.progress = [&](const ProgressEvent&) { interrupt = ++steps % 3 == 0; };
-  std::optional<FitResult> resumed;
-  while (!resumed) {
-    try {
-      resumed = fit_model(cohort, options, context);
-    } catch (const Interrupted&) {
-      interrupt = false;
-      ASSERT_LT(++stops, 50);
-    }
-  }
-  EXPECT_GT(stops, 3);
-  EXPECT_EQ(saved(*resumed), whole);
+  const FitResult whole = test::fit(cohort, options, 1);
+  EXPECT_EQ(saved(test::fit_with_stops(cohort, options, folder / "c", {.least = 3, .most = 3})), saved(whole));
 }
 
 }  // namespace

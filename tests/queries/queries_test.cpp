@@ -20,24 +20,6 @@ namespace {
 
 using test::World;
 
-/// Students with these bits, there in every period.
-Cohort cohort_of(const Schema& schema, const std::vector<std::vector<Id>>& records) {
-  CohortParts parts{schema, {}, {}, {}, {}, {}};
-  BinaryMatrixBuilder taken(schema.bit_count());
-  for (std::size_t s = 0; s < records.size(); ++s) {
-    parts.students.push_back(std::to_string(s));
-    for (Id t = 0; t < schema.period_count(); ++t) {
-      parts.presence.push_back(Presence::present);
-      for (const Id bit : records[s]) {
-        if (schema.period_of(bit) == t) taken.add(bit);
-      }
-      taken.finish_row();
-    }
-  }
-  parts.enrollments = std::move(taken).build();
-  return Cohort(std::move(parts));
-}
-
 class Questions : public testing::TestWithParam<test::ChainCase> {
  protected:
   void SetUp() override {
@@ -158,13 +140,14 @@ TEST_P(Questions, PrerequisitesAreDifferencesOfProbabilities) {
       test::random_chain(GetParam().model, *GetParam().truth, 3, 2, 2, GetParam().left, RandomStream(8));
   const std::vector<World> worlds = test::enumerate_worlds(chain, *GetParam().truth);
   const std::vector<std::vector<Id>> records = {{0, 4}, {0, 1, 5}, {1}, {0, 4, 5}, {2, 4}};
-  const Cohort cohort = cohort_of(chain.schema(), records);
+  const Cohort cohort = test::cohort_of_bits(chain.schema(), records);
   std::vector<std::vector<Id>> often;  // fewer are told nowhere
   for (int i = 0; i < 5; ++i)
     often.insert(often.end(), records.begin(), records.end());
   PrerequisiteOptions options;
   options.disclosure = Disclosure(5);
-  const auto pairs = find_prerequisites(chain, cohort_of(chain.schema(), often), options, RandomStream(1), compute_);
+  const auto pairs =
+      find_prerequisites(chain, test::cohort_of_bits(chain.schema(), often), options, RandomStream(1), compute_);
   const auto chance = [&](std::size_t s, Id p, bool with, Id c) {
     double all = 0, some = 0;
     for (const World& world : worlds) {
@@ -288,7 +271,7 @@ TEST_P(Questions, PlansEqualEnumeration) {
 TEST_P(Questions, TimingsAreJudgedByTheOtherCourses) {
   // Three courses in five parts: each is judged alone, by all others.
   const std::vector<std::vector<Id>> records = {{0, 4, 8}, {1, 3, 5}, {2, 6}, {4, 5, 7}};
-  const Cohort cohort = cohort_of(schema(), records);
+  const Cohort cohort = test::cohort_of_bits(schema(), records);
   const auto judged = judge_timings(*stored_.model, cohort, 100, true, RandomStream(2), compute_);
   ASSERT_EQ(judged.size(), records.size());
   for (const JudgedStudent& student : judged) {

@@ -14,9 +14,9 @@ namespace {
 
 /// Ten students, two of each of five years.
 Cohort cohort_of_years() {
-  CohortParts parts = test::random_cohort({.students = 10}, RandomStream(1)).parts();
-  parts.attributes = {{"year", {"2001", "2002", "2003", "2004", "2005"}, {0, 0, 1, 1, 2, 2, 3, 3, 4, 4}}};
-  return Cohort(std::move(parts));
+  return test::changed(test::random_cohort({.students = 10}, RandomStream(1)), [](CohortParts& parts) {
+    parts.attributes = {{"year", {"2001", "2002", "2003", "2004", "2005"}, {0, 0, 1, 1, 2, 2, 3, 3, 4, 4}}};
+  });
 }
 
 TEST(Split, ByShareOrByTheLastValuesOfAnAttribute) {
