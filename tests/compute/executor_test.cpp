@@ -11,7 +11,7 @@
 
 #include "desirepath/core/error.h"
 
-namespace desirepath {
+namespace desirepath::executor_test {
 namespace {
 
 TEST(Executor, DoesEveryTaskOnce) {
@@ -129,4 +129,4 @@ TEST(Executor, NestsAndCanBeInterrupted) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::executor_test

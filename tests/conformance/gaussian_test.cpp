@@ -18,7 +18,7 @@
 #include "desirepath/probability/bivariate_normal.h"
 #include "desirepath/probability/orthant.h"
 
-namespace desirepath {
+namespace desirepath::gaussian_conformance_test {
 namespace {
 
 constexpr Id courses = 3, periods = 3, states = 2;
@@ -507,4 +507,4 @@ INSTANTIATE_TEST_SUITE_P(Catalog, GaussianConformance, testing::ValuesIn(all_cas
                          [](const auto& the_case) { return the_case.param.model + "_" + the_case.param.shape; });
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::gaussian_conformance_test

@@ -13,7 +13,7 @@
 #include "desirepath/models/catalog.h"
 #include "desirepath/models/model_file.h"
 
-namespace desirepath {
+namespace desirepath::models_conformance_test {
 namespace {
 
 using test::World;
@@ -251,4 +251,4 @@ TEST(ConformanceOfStructures, ProbabilitiesOfZeroAndOneAreExact) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::models_conformance_test

@@ -11,7 +11,7 @@
 #include "desirepath/models/model_file.h"
 #include "desirepath/models/vae.h"
 
-namespace desirepath {
+namespace desirepath::vae_conformance_test {
 namespace {
 
 using test::World;
@@ -96,7 +96,7 @@ TEST_F(VaeConformance, ScoresAreEstimatesOfTheMassWithHonestErrors) {
       for (std::int64_t s = 0; s < 60; ++s) {
         const double expected = std::log(mass(worlds, known, s)), error = found.standard_error(s, 0);
         EXPECT_NEAR(found.value(s, 0), expected, 4.5 * error + 1e-9) << "seed " << seed << ", student " << s;
-        EXPECT_LT(error, precision == Precision::quick ? 0.15 : 0.04) << "seed " << seed << ", student " << s;
+        EXPECT_LT(error, precision == Precision::quick ? 0.3 : 0.075) << "seed " << seed << ", student " << s;
         if (error == 0) continue;
         squares += std::pow((found.value(s, 0) - expected) / error, 2);
         ++estimates;
@@ -218,4 +218,4 @@ TEST_F(VaeConformance, ThreadsDoNotChangeABit) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::vae_conformance_test

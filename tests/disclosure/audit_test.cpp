@@ -19,7 +19,7 @@
 #include "desirepath/queries/student_groups.h"
 #include "desirepath/reports/cohort_description.h"
 
-namespace desirepath {
+namespace desirepath::audit_test {
 namespace {
 
 using test::Puzzle;
@@ -449,7 +449,7 @@ TEST(Audit, PathwaysAndStatesByGroup) {
 }
 
 TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
-  int hidden = 0;
+  int hidden = 0, told_delays = 0, told_pairs = 0, told_courses = 0, told_totals = 0, told_subjects = 0;
   for (int round = 0; round < rounds(); ++round) {
     const Cohort cohort = uneven_cohort(round, 3);
     const Schema& schema = cohort.schema();
@@ -496,6 +496,7 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
           }
           puzzle.know(terms, row["students"].get<double>());
           puzzle.know(all, row["students"].get<double>() + row["others"].get<double>());
+          ++told_delays;
         }
         if (!told) continue;
         for (std::size_t g = 0; g < home.values.size(); ++g) {
@@ -513,10 +514,12 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
       const double had = row["students"], all = had / row["coverage"].get<double>();
       EXPECT_FALSE(is_small(had)) << where;
       EXPECT_FALSE(is_small(std::round(all - had))) << where;
+      ++told_pairs;
     }
     for (const auto& node : pairs["nodes"]) {
       const Id course = schema.require_course(node["course"].get<std::string>());
       EXPECT_GE(takers_of(cohort, all_of(cohort))[static_cast<std::size_t>(course)], few);
+      ++told_courses;
     }
     // Totals.
     const Json totals = ask("infer", stored, cohort,
@@ -526,6 +529,7 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
     for (const auto& row : totals["courses"]) {
       EXPECT_FALSE(is_small(row["expected"].get<double>() - 1e-6)) << where;
       EXPECT_FALSE(is_small(static_cast<double>(cohort.student_count()) - row["expected"].get<double>())) << where;
+      ++told_totals;
     }
     // Portraits: enrollments of each subject, of who is most and least typical.
     const Json score = ask("score", stored, cohort, {{"contrast", 0.4}});
@@ -541,12 +545,20 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
       }
       // Without its name a subject may be anything: those told by name have enough enrollments.
       const Json subjects = score[name].value("courses_by_subject", Json::object());
-      for (const auto& [subject, mean] : subjects.items())
+      for (const auto& [subject, mean] : subjects.items()) {
         EXPECT_FALSE(is_small(std::round(mean.get<double>() * n))) << where << subject;
+        ++told_subjects;
+      }
     }
   }
   EXPECT_GT(hidden, rounds());
+  // Each of these tells enough for the checks above to mean something.
+  EXPECT_GT(told_delays, rounds() / 10);
+  EXPECT_GT(told_pairs, rounds() / 10);
+  EXPECT_GT(told_courses, rounds() / 10);
+  EXPECT_GT(told_totals, rounds() / 10);
+  EXPECT_GT(told_subjects, rounds() / 10);
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::audit_test

@@ -15,7 +15,7 @@
 #include "desirepath/emissions/hidden_tree_start.h"
 #include "desirepath/models/model_file.h"
 
-namespace desirepath {
+namespace desirepath::hidden_tree_test {
 namespace {
 
 constexpr Id courses = 9, periods = 4;
@@ -375,4 +375,4 @@ TEST(Committee, LeftOutScoresAreTheStepsWithoutTheStudent) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::hidden_tree_test

@@ -11,7 +11,7 @@
 #include "desirepath/probability/normal.h"
 #include "desirepath/probability/probit_regression.h"
 
-namespace desirepath {
+namespace desirepath::probit_test {
 namespace {
 
 RowMatrix normals(Index rows, Index columns, double scale, RandomStream stream) {
@@ -317,4 +317,4 @@ TEST(ProbitLearning, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::probit_test

@@ -12,7 +12,7 @@
 #include "desirepath/queries/student_scores.h"
 #include "desirepath/transcripts/split.h"
 
-namespace desirepath {
+namespace desirepath::evaluation_test {
 namespace {
 
 /// Three periods of two courses.
@@ -158,4 +158,4 @@ TEST(Selection, GaussiansAreChosenByMass) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::evaluation_test

@@ -10,7 +10,7 @@
 #include "desirepath/evaluation/sample_statistics.h"
 #include "desirepath/queries/sample_error.h"
 
-namespace desirepath {
+namespace desirepath::model_evaluation_test {
 namespace {
 
 /// Four students of three courses and two periods; the third misses the second.
@@ -119,4 +119,4 @@ TEST(Evaluation, TooFewStudentsAreRefused) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::model_evaluation_test

@@ -16,7 +16,7 @@
 #include "desirepath/models/model_file.h"
 #include "desirepath/models/publication.h"
 
-namespace desirepath {
+namespace desirepath::chain_history_test {
 namespace {
 
 constexpr Id courses = 2, periods = 3, states = 2;
@@ -422,4 +422,4 @@ TEST(ChainHistoryFit, StatesOfAnotherFormAreNoStart) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::chain_history_test

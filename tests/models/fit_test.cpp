@@ -21,7 +21,7 @@
 #include "desirepath/models/model_file.h"
 #include "desirepath/models/training.h"
 
-namespace desirepath {
+namespace desirepath::fit_test {
 namespace {
 
 /// Labels of every (student, period), soft, drawn.
@@ -186,6 +186,43 @@ TEST(Fit, WeightTwoIsTheRowTwice) {
     // Probit's regressions stop within a tolerance, so rounding may take one step more or less.
     EXPECT_NEAR(a.state_entropy, b.state_entropy, 1e-9 * (1 + b.state_entropy)) << choice;
     EXPECT_EQ(a.student_weight, b.student_weight);
+  }
+}
+
+TEST(Fit, ConvergenceIsJudgedPerStudent) {
+  // The same students five times climb by the same steps, each five times as high.
+  const Cohort once =
+      test::random_cohort({.students = 60, .courses = 5, .periods = 2, .taken = 0.4, .unknown = 0}, RandomStream(33));
+  std::vector<std::int64_t> often;
+  for (std::int64_t i = 0; i < 300; ++i)
+    often.push_back(i % 60);
+  const Cohort copies = test::changed(once.select(often), [](CohortParts& parts) {
+    for (std::size_t s = 0; s < parts.students.size(); ++s)
+      parts.students[s] += "-" + std::to_string(s / 60);
+  });
+  for (const char* choice : {"nb", "cmm+bernoulli"}) {
+    FitOptions options = options_for(choice, 2);
+    options.set("iterations", 500).set("tolerance", 1e-5).set("pseudocount", 0.0).set("state-pseudocount", 0.0);
+    const Compute compute(1);
+    TrainingContext few{compute}, many{compute};
+    few.labels = random_labels(once, 2, RandomStream(34));
+    for (int copy = 0; copy < 5; ++copy) {
+      for (LabelRow row : few.labels) {
+        row.student += "-" + std::to_string(copy);
+        many.labels.push_back(row);
+      }
+    }
+    const FitResult a = fit_model(once, options, few), b = fit_model(copies, options, many);
+    EXPECT_TRUE(a.converged) << choice;
+    EXPECT_GT(a.iterations, 5) << choice;
+    EXPECT_EQ(a.iterations, b.iterations) << choice;
+    EXPECT_NEAR(5 * a.log_likelihood, b.log_likelihood, 1e-9 * std::abs(b.log_likelihood)) << choice;
+    // The last step was under the tolerance, the one before it not.
+    const auto step = [&](std::size_t at) {
+      return (a.objective_trace[at] - a.objective_trace[at - 1]) / 60 / (1 + std::abs(a.objective_trace[at] / 60));
+    };
+    EXPECT_LT(step(a.objective_trace.size() - 1), 1e-5) << choice;
+    EXPECT_GE(step(a.objective_trace.size() - 2), 1e-5) << choice;
   }
 }
 
@@ -564,4 +601,4 @@ TEST(Fit, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::fit_test

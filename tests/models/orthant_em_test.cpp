@@ -10,7 +10,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/emissions/gaussian.h"
 
-namespace desirepath {
+namespace desirepath::orthant_em_test {
 namespace {
 
 HiddenChain gaussian_chain(RandomStream stream) {
@@ -100,4 +100,4 @@ TEST(OrthantEm, NeedsGaussianStates) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::orthant_em_test

@@ -15,7 +15,7 @@
 #include "desirepath/emissions/gaussian.h"
 #include "desirepath/emissions/latent_parameters.h"
 
-namespace desirepath {
+namespace desirepath::refinement_test {
 namespace {
 
 constexpr Id courses = 6, periods = 2;
@@ -254,4 +254,4 @@ TEST(LatentParameters, RoundTripAndGradientByFiniteDifferences) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::refinement_test

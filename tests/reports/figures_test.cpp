@@ -17,7 +17,7 @@
 #include "desirepath/reports/svg.h"
 #include "desirepath/reports/told_cohort.h"
 
-namespace desirepath {
+namespace desirepath::figures_test {
 namespace {
 
 CohortSummary summary_of(std::int64_t students) {
@@ -278,4 +278,4 @@ TEST(HtmlPage, IsOnePieceWithoutAnythingFromElsewhere) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::figures_test

@@ -11,7 +11,7 @@
 #include "desirepath/reports/report_parts.h"
 #include "desirepath/reports/report_words.h"
 
-namespace desirepath {
+namespace desirepath::report_test {
 namespace {
 
 StoredModel fitted(const Cohort& cohort, const FitOptions& options) {
@@ -168,4 +168,4 @@ TEST(Report, AStageThatTookFewStandsWithAnother) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::report_test
