@@ -7,7 +7,7 @@
 
 #include "desirepath/core/error.h"
 
-namespace desirepath {
+namespace desirepath::archive_test {
 namespace {
 
 using test::message_of;
@@ -161,4 +161,4 @@ TEST(ArchiveProperty, RoundTrip) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::archive_test

@@ -10,7 +10,7 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
-namespace desirepath {
+namespace desirepath::prepare_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -428,4 +428,4 @@ TEST(PrepareProperty, CsvToCohortToCsv) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::prepare_test

@@ -15,7 +15,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
 
-namespace desirepath {
+namespace desirepath::synthetic_university_test {
 namespace {
 
 SyntheticOptions small_options() {
@@ -588,4 +588,4 @@ TEST(SyntheticFiles, NothingIsReplacedWithoutLeave) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::synthetic_university_test

@@ -8,7 +8,7 @@
 #include "desirepath/probability/log_space.h"
 #include "desirepath/probability/markov_chain.h"
 
-namespace desirepath {
+namespace desirepath::chain_test {
 namespace {
 
 TEST(LogSpace, SumsOfExponentials) {
@@ -152,4 +152,4 @@ TEST(Assignment, IsTheCheapest) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::chain_test
