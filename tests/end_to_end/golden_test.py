@@ -109,9 +109,8 @@ class Golden(ProgramTest):
         # Finished where it was begun, or begun anew; 0.1.0 wrote the first of its forms.
         folder = GOLDEN / "0.1.0"
         self.path("c").write_bytes((folder / "nb.checkpoint").read_bytes())
-        error = self.fit("--model", "nb", "--states", 2, "--restarts", 1, "--seed", 20, "--iterations", 100000000, "--tolerance", 0,
-                         "--checkpoint", "c", "--resume", cohort=folder / "students.cohort", code=3).err
-        self.assertIn("another version", error)
+        self.assert_fit_fails("--model", "nb", "--states", 2, "--restarts", 1, "--seed", 20, "--iterations", 100000000, "--tolerance", 0,
+                              "--checkpoint", "c", "--resume", cohort=folder / "students.cohort", kind="input", names=["c", "<another-version>"])
         self.assertFalse(self.path("m.desirepath").exists())
 
 

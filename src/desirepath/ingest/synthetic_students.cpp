@@ -134,8 +134,8 @@ class Career {
 
   void draw_detour() {
     const std::string& school = catalog_.school_of_subject(student_.major);
-    const bool sciences = school == "Natural Sciences" || school == "Health";
-    const double premedical = sciences ? rates_.premedical_sciences : rates_.premedical;
+    const bool scientific = school == "Natural Sciences" || school == "Health";
+    const double premedical = scientific ? rates_.premedical_sciences : rates_.premedical;
     const double draw = stream_.uniform();
     if (draw < premedical) {
       student_.detour = 0;
