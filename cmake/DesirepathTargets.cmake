@@ -61,12 +61,29 @@ function(desirepath_compile_together target batch)
   endif()
 endfunction()
 
-# desirepath_module(NAME [NUMERICAL] SOURCES a.cpp ... HEADERS public.h ... PUBLIC deps... PRIVATE deps... [BATCH 16])
+# Headers of libraries that most sources read, compiled once for all modules with the same flags: the first of them
+# compiles, the others reuse.
+function(desirepath_precompile_headers target flags)
+  if(NOT DESIREPATH_PRECOMPILED)
+    return()
+  endif()
+  get_property(first GLOBAL PROPERTY DESIREPATH_PRECOMPILED_${flags})
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    set_property(GLOBAL PROPERTY DESIREPATH_PRECOMPILED_${flags} ${target})
+    target_precompile_headers(${target} PRIVATE <algorithm> <array> <cmath> <filesystem> <functional> <map> <memory> <optional>
+      <ranges> <span> <string> <string_view> <utility> <variant> <vector> <Eigen/Core> <nlohmann/json.hpp>)
+  endif()
+endfunction()
+
+# desirepath_module(NAME [NUMERICAL|ROUNDED] SOURCES a.cpp ... HEADERS public.h ... PUBLIC deps... PRIVATE deps... [BATCH 16])
 # HEADERS are what is installed; the module's other headers are its own. Of PRIVATE, BUILD_INTERFACE what consists of
 # headers: then those who use the installed library need not have it. The release build optimises a NUMERICAL module
-# with -O3, the others with -O2, which compiles faster and runs as fast.
+# with -O3, the others with -O2, which compiles faster and runs as fast. In a ROUNDED module no product is fused into an
+# addition: it gives the same bytes on every machine.
 function(desirepath_module name)
-  cmake_parse_arguments(ARG "NUMERICAL" "BATCH" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "NUMERICAL;ROUNDED" "BATCH" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
   if(NOT ARG_BATCH)
     set(ARG_BATCH 16)
   endif()
@@ -82,8 +99,16 @@ function(desirepath_module name)
     PUBLIC ${ARG_PUBLIC}
     PRIVATE $<BUILD_INTERFACE:desirepath_warnings> $<BUILD_INTERFACE:desirepath_machine> ${ARG_PRIVATE})
   desirepath_compile_together(desirepath_${name} ${ARG_BATCH})
-  if(NOT ARG_NUMERICAL)
+  if(ARG_NUMERICAL)
+    desirepath_precompile_headers(desirepath_${name} numerical)
+  else()
     target_compile_options(desirepath_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
+    if(NOT ARG_ROUNDED)
+      desirepath_precompile_headers(desirepath_${name} plain)
+    endif()
+  endif()
+  if(ARG_ROUNDED)
+    target_compile_options(desirepath_${name} PRIVATE -ffp-contract=off)
   endif()
   desirepath_headers_stand_alone(desirepath_${name} ${folder} ${ARG_HEADERS})
   set_property(GLOBAL APPEND PROPERTY DESIREPATH_MODULES desirepath_${name})
