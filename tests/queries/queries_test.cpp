@@ -317,6 +317,25 @@ INSTANTIATE_TEST_SUITE_P(Catalog, Questions, testing::ValuesIn(test::chain_cases
                            return name;
                          });
 
+TEST(Prerequisites, AreOrderedByTheFirstTimeOfEachCourse) {
+  const HiddenChain chain =
+      test::random_chain("nb", test::emission_truths().front(), 3, 3, 2, /*left=*/false, RandomStream(8));
+  // Course 0, then 1, then 0 again; and some who take 1 before 0.
+  std::vector<std::vector<Id>> records(25, {0, 4, 6});
+  records.resize(40, {1, 3});
+  PrerequisiteOptions options;
+  const auto pairs =
+      find_prerequisites(chain, test::cohort_of_bits(chain.schema(), records), options, RandomStream(1), Compute(1));
+  const auto pair =
+      std::ranges::find_if(pairs, [](const PrerequisitePair& one) { return one.prerequisite == 0 && one.course == 1; });
+  ASSERT_NE(pair, pairs.end());
+  EXPECT_EQ(pair->takers, 40);
+  EXPECT_EQ(pair->before, 25);
+  EXPECT_DOUBLE_EQ(pair->coverage, 25.0 / 40);
+  ASSERT_TRUE(pair->asymmetry);
+  EXPECT_DOUBLE_EQ(*pair->asymmetry, (25.0 - 15) / 40);
+}
+
 TEST(CurriculumText, LeavesOutWhatWouldCloseACircle) {
   Course calculus{.name = "MATH 51", .label = "Calculus, I"};
   calculus.attributes["units"] = "5";
