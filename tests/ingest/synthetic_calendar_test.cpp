@@ -224,7 +224,16 @@ TEST_F(SyntheticCalendarFiles, ChancesToLeaveAreThePlantedProducts) {
           concat(record.last.at("residence"), " ", record.last.at("first_generation"), " ", record.last.at("status")));
       const auto year = static_cast<std::size_t>(std::stoi(row.at("year")) - 2001);
       ASSERT_EQ(years.at(year).at("year"), std::stoi(row.at("year")));
-      double expected = years.at(year).at("after_period").at(static_cast<std::size_t>(period) - 1);
+      double expected = rates.at("leaving").at(std::min<std::size_t>(static_cast<std::size_t>(period) - 1, 2));
+      expected *= calendar().at("leaving_factor").at(year).get<double>();
+      if (record.last.at("residence") == "commuter") {
+        expected *= rates.at("leaving_commuter").get<double>() *
+                    calendar().at("leaving_factor_of_commuters").at(year).get<double>();
+      }
+      if (record.last.at("first_generation") == "yes") expected *= rates.at("leaving_first_generation").get<double>();
+      if (record.last.at("status") == "part-time") expected *= rates.at("leaving_part_time").get<double>();
+      const double by_kind = years.at(year).at("after_period").at(static_cast<std::size_t>(period) - 1);
+      ASSERT_NEAR(by_kind, expected, 1e-12);
       if (ambition > ambitious) expected *= rates.at("leaving_ambitious").get<double>();
       if (ambition < -ambitious) expected *= rates.at("leaving_low_ambition").get<double>();
       const bool is_disengaged = std::ranges::find(disengaged, std::to_string(period)) != disengaged.end();
