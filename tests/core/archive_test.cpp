@@ -7,7 +7,7 @@
 
 #include "desirepath/core/error.h"
 
-namespace desirepath {
+namespace desirepath::archive_test {
 namespace {
 
 using test::message_of;
@@ -162,4 +162,4 @@ TEST(ArchiveProperty, RoundTrip) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::archive_test

@@ -6,7 +6,7 @@
 
 #include "desirepath/core/error.h"
 
-namespace desirepath {
+namespace desirepath::atomic_file_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -99,4 +99,4 @@ TEST(AtomicFile, WritesManyPiecesAndLargeOnes) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::atomic_file_test

@@ -11,7 +11,7 @@
 
 #include "desirepath/probability/orthant.h"
 
-namespace desirepath {
+namespace desirepath::gaussian_whole_test {
 namespace {
 
 constexpr Index bits = 8;
@@ -199,4 +199,4 @@ TEST_F(WholeCovariance, ThreadsDoNotChangeABit) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::gaussian_whole_test

@@ -37,6 +37,7 @@ class Evaluate(ProgramTest):
         for name in ("error_by_k.svg", "table_1.svg"):
             xml.etree.ElementTree.fromstring(self.read(f"e/{name}"))
         # The best of each model is the best of its sizes.
+        self.assertEqual([best["model"] for best in done["best"]], ["nb", "tan", "gmm", "vae", "hct"])
         for best in done["best"]:
             errors = [one["found"]["error_by_course"]["mean"] for one in done["summaries"] if one["model"] == best["model"]]
             self.assertEqual(best["sample_error"], min(errors))

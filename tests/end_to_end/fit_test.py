@@ -49,7 +49,7 @@ class Output(ProgramTest):
                 self.assertEqual(len(fit["objective_trace"]), len(fit["trace"]))
                 self.assertLess(fit["log_likelihood"], 0)
                 objective = fit["objective_trace"]
-                self.assertTrue(all(b >= a - 1e-10 * abs(a) for a, b in zip(objective, objective[1:])))
+                self.assert_all(zip(objective, objective[1:]), lambda pair: pair[1] >= pair[0] - 1e-10 * abs(pair[0]))
                 self.assertEqual([set(r) >= {"seed", "log_likelihood", "iterations"} for r in fit["restarts"]], [True, True])
                 self.assertIn(fit["log_likelihood"], [r["log_likelihood"] for r in fit["restarts"]])
                 score = self.run_program("score", "m.desirepath", "t.csv", "--json").json
@@ -70,8 +70,8 @@ class Output(ProgramTest):
         events = [json.loads(line) for line in done.err.splitlines()]
         em = [event for event in events if "iteration" in event]
         self.assertEqual([event["iteration"] for event in em], list(range(6)))
-        self.assertTrue(all("objective" in event and "seconds" in event for event in em))
-        self.assertTrue(all("change" in event for event in em[1:]))
+        self.assert_all(em, lambda event: "objective" in event and "seconds" in event)
+        self.assert_all(em[1:], lambda event: "change" in event)
 
     def test_history_is_in_the_file(self):
         self.write_students()
@@ -204,7 +204,7 @@ class Starts(ProgramTest):
         self.write("l.csv", "student,period,state\na,1,1\nb,1,1\nc,1,0\nd,1,0\n")
         found = self.shares("--model", "nb", "--states", 2, "--start", "l.csv")
         self.assertEqual(found["emission.0.probability"][0], [2, 2])  # bits by states; X, then Y
-        for value, expected in zip(found["emission.0.probability"][1], (0.5 / 3, 2.5 / 3, 1.5 / 3, 1.5 / 3)):
+        for value, expected in zip(found["emission.0.probability"][1], (0.5 / 3, 2.5 / 3, 1.5 / 3, 1.5 / 3), strict=True):
             self.assertAlmostEqual(value, expected, 14)
         self.assertEqual(found["initial"][1], (0.5, 0.5))  # the order of the file is kept
 
@@ -212,15 +212,15 @@ class Starts(ProgramTest):
         self.write("t.csv", "student,period,course\na,1,X\na,2,X\nb,1,X\nb,2,\n")
         self.write("l.csv", "student,period,state,weight\na,1,0,3\na,1,1,1\na,2,0,1\na,2,1,1\nb,1,1,1\nb,2,0,2\nb,2,1,8\n")
         found = self.shares(*CMM, "--states", 2, "--start", "l.csv")
-        for value, expected in zip(found["initial"][1], (1.0 / 2.5, 1.5 / 2.5)):
+        for value, expected in zip(found["initial"][1], (1.0 / 2.5, 1.5 / 2.5), strict=True):
             self.assertAlmostEqual(value, expected, 14)
         from_0 = (0.375 + 0.25, 0.375 + 0.25)
         from_1 = (0.125 + 0.2 + 0.25, 0.125 + 0.8 + 0.25)
         expected = [w / sum(row) for row in (from_0, from_1) for w in row]
-        for value, wanted in zip(found["transitions"][1], expected):
+        for value, wanted in zip(found["transitions"][1], expected, strict=True):
             self.assertAlmostEqual(value, wanted, 14)
         # Period 2, course X: student a alone took it, with weights 1/2, 1/2; b has 0.2, 0.8.
-        for value, wanted in zip(found["emission.1.probability"][1], ((0.5 + 0.5) / (0.7 + 1), (0.5 + 0.5) / (1.3 + 1))):
+        for value, wanted in zip(found["emission.1.probability"][1], ((0.5 + 0.5) / (0.7 + 1), (0.5 + 0.5) / (1.3 + 1)), strict=True):
             self.assertAlmostEqual(value, wanted, 14)
 
     def test_a_models_own_states_are_a_start(self):
@@ -249,7 +249,7 @@ class Starts(ProgramTest):
         self.assert_says(done.err, 3, fit["starts_at_best"], "0.01")
         best = max(r["log_likelihood"] for r in fit["restarts"])
         self.assertEqual(fit["starts_at_best"], sum(r["log_likelihood"] >= best + 1e-4 * best for r in fit["restarts"]))
-        self.assertTrue(all(r["start"] for r in fit["restarts"]))
+        self.assert_all(fit["restarts"], lambda restart: restart["start"])
 
     def test_warm_start_goes_on(self):
         self.write_students()
@@ -310,7 +310,7 @@ class Weights(ProgramTest):
                 self.assertEqual(a["parameters"], b["parameters"])
                 for field in ("log_likelihood", "objective", "state_entropy"):
                     self.assertTrue(close(a[field], b[field], 1e-8), (field, a[field], b[field]))
-                for x, y in zip(a["trace"], b["trace"]):
+                for x, y in zip(a["trace"], b["trace"], strict=True):
                     self.assertTrue(close(x, y))
 
     def test_bad_weights(self):

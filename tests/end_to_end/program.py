@@ -119,6 +119,13 @@ class ProgramTest(unittest.TestCase):
         self.assert_says(done.error, *names)
         return done
 
+    def assert_all(self, things, holds):
+        """That something holds of each of some things, of which there must be one at least."""
+        things = list(things)
+        self.assertTrue(things, "there is nothing that it could hold of")
+        for thing in things:
+            self.assertTrue(holds(thing), thing)
+
     def fit(self, *arguments, code=0, out="m.desirepath", cohort="t.csv"):
         """`fit` of a table to a file, as JSON. Tables of tests are small: courses of few takers stay."""
         if str(cohort).endswith(".csv") and "--min-takers" not in arguments:

@@ -26,7 +26,7 @@ class Score(ProgramTest):
         mean = sum(values) / 160
         self.assertTrue(close(done["mean_log_likelihood"], mean))
         self.assertTrue(close(done["standard_error"], math.sqrt(sum((v - mean) ** 2 for v in values) / 159 / 160)))
-        for row, value in zip(table.rows, values):
+        for row, value in zip(table.rows, values, strict=True):
             self.assertTrue(close(float(row["percentile_all"]), 100 * sum(v <= value for v in values) / 160))
         self.assertLessEqual(max(values), 0)
         self.assert_says(self.run_program("score", "m.desirepath", "t.csv").out, 160)
@@ -117,7 +117,7 @@ class States(ProgramTest):
             for row in table.rows:
                 key = (row["student"], row["period"])
                 sums[key] = sums.get(key, 0) + float(row["probability"])
-            self.assertTrue(all(close(total, 1) for total in sums.values()))
+            self.assert_all(sums.values(), lambda total: close(total, 1))
 
     def test_what_states_stand_for(self):
         self.write_students()
@@ -141,9 +141,10 @@ class States(ProgramTest):
             self.assertEqual(said, sorted(said, reverse=True))
             self.assertEqual(entry["students"], round(entry["students"]))
             self.assertGreaterEqual(entry["students"], 10)
+        self.assertEqual(len(done["transitions"]), 2)
         for matrix in done["transitions"]:  # what fewer than ten students take is null, and never alone in its row
-            self.assertTrue(all(row.count(None) != 1 for row in matrix))
-            self.assertTrue(all(None in row or close(sum(row), 1) for row in matrix))
+            self.assert_all(matrix, lambda row: row.count(None) != 1)
+            self.assert_all(matrix, lambda row: None in row or close(sum(row), 1))
         self.assert_says(self.run_program("states", "m.desirepath").out, 1, 0, done["states"][0]["students"])
         self.assertEqual(self.run_program("states", "m.desirepath", "--csv").header, "period,state,students,share,most taken,marked by,name")
 
@@ -166,7 +167,7 @@ class States(ProgramTest):
                 self.assertNotIn("ODD", shown.out)
             entries = shown.json["states"]
             self.assertGreaterEqual(shown.json["withheld_states"], 2)  # the loner's, and another to hide it among
-            self.assertTrue(all(entry["students"] >= 10 for entry in entries))
+            self.assert_all(entries, lambda entry: entry["students"] >= 10)
             self.assertIn("other", [entry["state"] for entry in entries])
             self.assert_says(self.run_program("states", "m.desirepath").err, 10, "<withheld>")
             self.assertNotIn("state_students", self.run_program("inspect", "m.desirepath", "--json").out)

@@ -7,7 +7,7 @@
 #include "desirepath/core/table.h"
 #include "desirepath/core/text.h"
 
-namespace desirepath {
+namespace desirepath::delimited_reader_test {
 namespace {
 
 struct ReadBack {
@@ -155,4 +155,4 @@ TEST(DelimitedReaderProperty, WhatCsvFieldWritesComesBack) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::delimited_reader_test

@@ -6,7 +6,7 @@
 
 #include "desirepath/core/error.h"
 
-namespace desirepath {
+namespace desirepath::evidence_table_test {
 namespace {
 
 EvidenceBatch evidence(const std::string& text) {
@@ -58,4 +58,4 @@ TEST(EvidenceTable, BadTablesAreRefusedWithTheirPlace) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::evidence_table_test

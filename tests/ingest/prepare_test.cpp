@@ -10,7 +10,7 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
-namespace desirepath {
+namespace desirepath::prepare_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -427,4 +427,4 @@ TEST(PrepareProperty, CsvToCohortToCsv) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::prepare_test

@@ -9,7 +9,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/ingest/prepare.h"
 
-namespace desirepath {
+namespace desirepath::student_selection_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -69,4 +69,4 @@ TEST_F(StudentSelectionTest, FaultsAreNamed) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::student_selection_test

@@ -7,7 +7,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
 
-namespace desirepath {
+namespace desirepath::table_options_test {
 namespace {
 
 /// A value other than the default, made from the declaration alone: a setting declared later is tested as it stands.
@@ -94,4 +94,4 @@ TEST(TableOptions, CombinationsThatMakeNoSenseAreRefused) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::table_options_test

@@ -6,7 +6,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
 
-namespace desirepath {
+namespace desirepath::table_shapes_test {
 namespace {
 
 /// The rows of a table, a few at a time.
@@ -103,4 +103,4 @@ TEST(UnfoldedRows, WhatIsKeptIsNoCourse) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::table_shapes_test

@@ -7,7 +7,7 @@
 #include "desirepath/ingest/course_list.h"
 #include "desirepath/ingest/term_labels.h"
 
-namespace desirepath {
+namespace desirepath::term_test {
 namespace {
 
 std::optional<Term> term(std::string_view label) {
@@ -227,4 +227,4 @@ TEST(TermProperty, AnyTextIsATermOrNot) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::term_test

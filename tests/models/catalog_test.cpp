@@ -16,7 +16,7 @@
 #include "desirepath/models/model_file.h"
 #include "desirepath/queries/query.h"
 
-namespace desirepath {
+namespace desirepath::catalog_test {
 namespace {
 
 /// A family of its own: in each state every course is taken with the same probability.
@@ -356,4 +356,4 @@ TEST(Settings, EveryOneMakesTheRoundTripThroughTheRecord) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::catalog_test

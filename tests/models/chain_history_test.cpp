@@ -16,7 +16,7 @@
 #include "desirepath/models/model_file.h"
 #include "desirepath/models/publication.h"
 
-namespace desirepath {
+namespace desirepath::chain_history_test {
 namespace {
 
 constexpr Id courses = 2, periods = 3, states = 2;
@@ -231,10 +231,7 @@ TEST_P(ChainHistory, DrawsFollowTheLivesThatBeginAlike) {
 }
 
 TEST_P(ChainHistory, ComesBackFromItsFile) {
-  ArchiveWriter archive("model");
-  chain_.save(archive);
-  archive.set("training", "{}");
-  const std::vector<std::byte> bytes = archive.bytes();
+  const std::vector<std::byte> bytes = test::bytes_of_model(chain_);
   const StoredModel stored = load_model(ArchiveReader::from_bytes(bytes, "memory"));
   const EvidenceBatch evidence = beginning_of(lives_[lives_.size() / 2], 2);
   const std::vector<Id> asked = {4, 5};
@@ -317,9 +314,7 @@ TEST(ChainHistoryFit, ClimbsAndDoesNotDependOnThreads) {
     const auto bytes = [&](int threads) {
       const FitResult fit = test::fit(cohort, carried(choice, 3), threads);  // throws when the objective falls
       EXPECT_GT(fit.objective_trace.back(), fit.objective_trace.front());
-      ArchiveWriter archive("model");
-      fit.model->save(archive);
-      return archive.bytes();
+      return test::bytes_of_model(*fit.model);
     };
     const auto one = bytes(1);
     EXPECT_EQ(bytes(3), one);
@@ -336,28 +331,8 @@ TEST(ChainHistoryFit, FindsWhoNeverRepeats) {
   truth.emissions = {std::make_shared<CarriedBernoulliEmission>(first, RowMatrix::Constant(6, 2, 1e-9))};
   const HiddenChain chain({"hmm", "bernoulli", false, TimeStructure::tied, test::small_schema(6, 3)}, truth);
   const Compute compute(2);
-  EvidenceBuilder nobody(3, 6);
-  for (int s = 0; s < 3000; ++s) {
-    nobody.begin_student("s" + std::to_string(s));
-    for (Id t = 0; t < 3; ++t)
-      nobody.add({});
-  }
-  const EvidenceBatch silent = std::move(nobody).build();
-  const EvidenceBatch drawn = chain.complete(silent, RandomStream(10), compute);
-  CohortParts parts;
-  parts.schema = chain.schema();
-  parts.students = drawn.students();
-  BinaryMatrixBuilder taken(chain.schema().bit_count());
-  for (std::int64_t s = 0; s < drawn.student_count(); ++s) {
-    for (Id t = 0; t < 3; ++t) {
-      for (const Id bit : drawn.taken(s, t))
-        taken.add(bit);
-      parts.presence.push_back(Presence::present);
-      taken.finish_row();
-    }
-  }
-  parts.enrollments = std::move(taken).build();
-  const Cohort cohort(std::move(parts));
+  const Cohort cohort = test::drawn_cohort(chain, 3000, RandomStream(10));
+  const EvidenceBatch silent = test::nothing_known(chain.schema(), 3000);
   const auto repeats = [&](const Model& model) {
     const EvidenceBatch sample = model.complete(silent, RandomStream(11), compute);
     double all = 0, again = 0;
@@ -447,4 +422,4 @@ TEST(ChainHistoryFit, StatesOfAnotherFormAreNoStart) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::chain_history_test

@@ -8,7 +8,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/models/model_file.h"
 
-namespace desirepath {
+namespace desirepath::leave_one_out_test {
 namespace {
 
 FitOptions options_for(const std::string& choice) {
@@ -122,4 +122,4 @@ TEST(LeaveOneOutRecord, OfAnotherNumberOfStatesIsRefused) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::leave_one_out_test

@@ -15,7 +15,7 @@
 #include "desirepath/emissions/gaussian.h"
 #include "desirepath/emissions/latent_parameters.h"
 
-namespace desirepath {
+namespace desirepath::refinement_test {
 namespace {
 
 constexpr Id courses = 6, periods = 2;
@@ -23,26 +23,21 @@ constexpr Id courses = 6, periods = 2;
 /// Courses 1-3 go together and against 4-6; the second kind of student takes more of the last.
 Cohort correlated_cohort(std::int64_t students, std::uint64_t seed, double unknown = 0) {
   RandomStream stream(seed);
-  CohortParts parts;
-  parts.schema = test::small_schema(courses, periods);
-  BinaryMatrixBuilder enrollments(parts.schema.bit_count());
+  test::CohortMaker made(courses, periods);
   for (std::int64_t s = 0; s < students; ++s) {
-    parts.students.push_back("s" + std::to_string(s));
+    made.add_student();
     const bool second = stream.bernoulli(0.4);
     for (Id t = 0; t < periods; ++t) {
-      const bool known = !stream.bernoulli(unknown);
-      parts.presence.push_back(known ? Presence::present : Presence::unknown);
+      if (stream.bernoulli(unknown)) made.set(t, Presence::unknown);
       const double interest = stream.normal();
       for (Id c = 0; c < courses; ++c) {
         const double mean = (c % 3 == 0 ? -0.3 : -1.1) + (second && c >= 3 ? 0.8 : 0);
         const double latent = mean + (c < 3 ? 0.85 : -0.85) * interest + 0.53 * stream.normal();
-        if (known && latent > 0) enrollments.add(parts.schema.bit(t, c));
+        if (latent > 0) made.take(t, c);
       }
-      enrollments.finish_row();
     }
   }
-  parts.enrollments = std::move(enrollments).build();
-  return Cohort(std::move(parts));
+  return made.build();
 }
 
 FitOptions options_for(const std::string& model, Id states) {
@@ -257,4 +252,4 @@ TEST(LatentParameters, RoundTripAndGradientByFiniteDifferences) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::refinement_test

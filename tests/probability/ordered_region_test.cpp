@@ -9,7 +9,7 @@
 
 #include "desirepath/core/error.h"
 
-namespace desirepath {
+namespace desirepath::ordered_region_test {
 namespace {
 
 /// S = Sigma with signs folded in, in the order of the region.
@@ -121,4 +121,4 @@ TEST(OrderedRegion, ASingularCovarianceIsRefused) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::ordered_region_test

@@ -5,7 +5,7 @@
 #include "desirepath/core/atomic_file.h"
 #include "desirepath/core/error.h"
 
-namespace desirepath {
+namespace desirepath::orthant_problem_json_test {
 namespace {
 
 TEST(OrthantProblemJson, ReadsEveryModel) {
@@ -96,4 +96,4 @@ TEST(OrthantProblemJsonProperty, NoTextBringsItDown) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::orthant_problem_json_test

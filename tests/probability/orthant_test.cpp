@@ -10,7 +10,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/probability/normal.h"
 
-namespace desirepath {
+namespace desirepath::orthant_test {
 namespace {
 
 OrthantEstimate estimate(const OrthantProblem& problem, OrthantEstimator estimator, std::int64_t samples,
@@ -401,4 +401,4 @@ TEST(Orthant, RefusesWhatIsNoProblem) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::orthant_test

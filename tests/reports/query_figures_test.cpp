@@ -14,7 +14,7 @@
 #include "desirepath/reports/prerequisite_graph.h"
 #include "desirepath/reports/state_grid_figure.h"
 
-namespace desirepath {
+namespace desirepath::query_figures_test {
 namespace {
 
 Schema courses_named(const std::vector<std::string>& names) {
@@ -286,4 +286,4 @@ TEST(QueryFigures, TakeNothingAtAll) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::query_figures_test

@@ -11,7 +11,7 @@
 #include "desirepath/core/text.h"
 #include "desirepath/reports/palette.h"
 
-namespace desirepath {
+namespace desirepath::sankey_test {
 namespace {
 
 using Columns = std::vector<std::vector<std::size_t>>;
@@ -228,4 +228,4 @@ TEST(StateSankey, HasRoomForManyStates) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::sankey_test

@@ -1,11 +1,13 @@
 #include "desirepath/transcripts/evidence.h"
 
+#include <map>
+
 #include "support/example_cohorts.h"
 #include "support/support.h"
 
 #include "desirepath/core/error.h"
 
-namespace desirepath {
+namespace desirepath::evidence_test {
 namespace {
 
 std::vector<Id> list(std::span<const Id> bits) {
@@ -47,14 +49,17 @@ TEST(Evidence, FaultsAreNamed) {
 TEST(Evidence, OfACohortKeepsPresentUnknownAndLeftApart) {
   const Cohort cohort = test::random_cohort({.students = 30, .left = 0.3}, RandomStream(2));
   const EvidenceBatch evidence = EvidenceBatch::of(cohort);
+  std::map<Presence, int> seen;
   for (std::int64_t s = 0; s < 30; ++s) {
     for (Id t = 0; t < 3; ++t) {
       const Presence status = cohort.presence(s, t);
+      ++seen[status];
       EXPECT_EQ(evidence.is_unknown(s, t), status == Presence::unknown);
       EXPECT_EQ(evidence.presence(s, t) == Presence::left, status == Presence::left);
       EXPECT_EQ(list(evidence.taken(s, t)), list(cohort.bits(s, t)));
     }
   }
+  EXPECT_EQ(seen.size(), 3U);
   const std::vector<Id> middle = {1};
   const EvidenceBatch less = evidence.without_periods(middle);
   for (std::int64_t s = 0; s < 30; ++s) {
@@ -64,4 +69,4 @@ TEST(Evidence, OfACohortKeepsPresentUnknownAndLeftApart) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::evidence_test
