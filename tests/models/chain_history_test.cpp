@@ -412,10 +412,10 @@ TEST(ChainHistoryFit, StatesOfAnotherFormAreNoStart) {
   TrainingContext context{compute};
   context.warm = without.model.get();
   const std::string into_carried = test::message_of<OptionError>([&] { fit_model(cohort, remembering, context); });
-  EXPECT_TRUE(test::says(into_carried, {"--warm", "--carry-over"}));
+  EXPECT_TRUE(test::says(into_carried, {"--warm", "carry-over"}));
   context.warm = with.model.get();
   const std::string into_plain = test::message_of<OptionError>([&] { fit_model(cohort, plain, context); });
-  EXPECT_TRUE(test::says(into_plain, {"--warm", "--carry-over"}));
+  EXPECT_TRUE(test::says(into_plain, {"--warm", "carry-over"}));
   EXPECT_NE(into_plain, into_carried);
   const FitResult again = fit_model(cohort, remembering, context);
   EXPECT_GE(again.objective_trace.back(), again.objective_trace.front());

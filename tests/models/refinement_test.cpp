@@ -200,7 +200,7 @@ TEST(Refinement, OptionsThatDoNotFitAreRefusedWithAReason) {
     return test::message_of<OptionError>([&] { test::fit(cohort, options_for(model, 1).set(setting, value)); });
   };
   EXPECT_TRUE(test::says(refusal("cmm", "covariance", "factor:2"), {"--covariance", "full", "tied"}));
-  EXPECT_TRUE(test::says(refusal("nb", "reward", "surrogate"), {"--reward", "--emission", "gaussian"}));
+  EXPECT_TRUE(test::says(refusal("nb", "reward", "surrogate"), {"--refine", "--emission gaussian"}));
   EXPECT_TRUE(test::says(refusal("cmm", "refine", "gradient"), {"--refine", "policy-gradient"}));
   EXPECT_TRUE(test::says(refusal("cmm", "reward", "true"), {"--reward", "surrogate"}));
 }
