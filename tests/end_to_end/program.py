@@ -38,7 +38,8 @@ def found(fact, text):
 
 def line_with(text, *facts):
     """The first line that has all of these facts, or None."""
-    return next((line for line in text.splitlines() if all(found(str(fact), line) for fact in facts)), None)
+    words = [str(int(fact) if isinstance(fact, float) and fact.is_integer() else fact) for fact in facts]
+    return next((line for line in text.splitlines() if all(found(word, line) for word in words)), None)
 
 
 class Outcome:
