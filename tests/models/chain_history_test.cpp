@@ -379,27 +379,26 @@ TEST(ChainHistoryFit, ValidationStudentsHaveTheirHistoryToo) {
 TEST(ChainHistoryFit, RefusesWhatItCannotKnow) {
   const Cohort gaps =
       test::random_cohort({.students = 60, .courses = 3, .periods = 3, .unknown = 0.4}, RandomStream(13));
-  EXPECT_NE(test::message_of<InputError>([&] { test::fit(gaps, carried("cmm+bernoulli", 2)); }).find("carry-over"),
-            std::string::npos);
+  EXPECT_TRUE(test::says(test::message_of<InputError>([&] { test::fit(gaps, carried("cmm+bernoulli", 2)); }),
+                         {"--carry-over", "nb"}));
   const Cohort whole =
       test::random_cohort({.students = 60, .courses = 3, .periods = 3, .unknown = 0}, RandomStream(13));
   const FitResult fit = test::fit(whole, carried("cmm+bernoulli", 2));
   const Compute compute(1);
   const std::vector<Id> asked = {3};
   const std::vector<Id> middle = {1};
-  EXPECT_NE(test::message_of<InputError>([&] {
-              fit.model->marginals(EvidenceBatch::of(whole).without_periods(middle), asked, compute);
-            }).find("hct"),
-            std::string::npos);
+  EXPECT_TRUE(test::says(test::message_of<InputError>([&] {
+                           fit.model->marginals(EvidenceBatch::of(whole).without_periods(middle), asked, compute);
+                         }),
+                         {"--carry-over", "hct"}));
   EvidenceBuilder builder(3, 3);
   builder.begin_student("s");
   builder.add({Presence::unknown, {0}, {}});  // one course is known, the others are not
   builder.add({});
   builder.add({});
-  EXPECT_NE(test::message_of<InputError>([&] {
-              fit.model->marginals(std::move(builder).build(), asked, compute);
-            }).find("hct"),
-            std::string::npos);
+  EXPECT_TRUE(test::says(
+      test::message_of<InputError>([&] { fit.model->marginals(std::move(builder).build(), asked, compute); }),
+      {"--carry-over", "hct"}));
 }
 
 TEST(ChainHistoryFit, StatesOfAnotherFormAreNoStart) {
@@ -412,11 +411,12 @@ TEST(ChainHistoryFit, StatesOfAnotherFormAreNoStart) {
   const Compute compute(1);
   TrainingContext context{compute};
   context.warm = without.model.get();
-  EXPECT_NE(test::message_of<OptionError>([&] { fit_model(cohort, remembering, context); }).find("no carry-over"),
-            std::string::npos);
+  const std::string into_carried = test::message_of<OptionError>([&] { fit_model(cohort, remembering, context); });
+  EXPECT_TRUE(test::says(into_carried, {"--warm", "carry-over"}));
   context.warm = with.model.get();
-  EXPECT_NE(test::message_of<OptionError>([&] { fit_model(cohort, plain, context); }).find("carry-over"),
-            std::string::npos);
+  const std::string into_plain = test::message_of<OptionError>([&] { fit_model(cohort, plain, context); });
+  EXPECT_TRUE(test::says(into_plain, {"--warm", "carry-over"}));
+  EXPECT_NE(into_plain, into_carried);
   const FitResult again = fit_model(cohort, remembering, context);
   EXPECT_GE(again.objective_trace.back(), again.objective_trace.front());
 }

@@ -222,8 +222,9 @@ TEST(Vae, ComesBackFromItsFile) {
   wild.parameters()[3] = 1e9;
   const Vae other(vae.schema(), wild);
   EXPECT_THROW(load_model(ArchiveReader::from_bytes(test::bytes_of_model(other), "file")), ArchiveError);
-  EXPECT_EQ(test::message_of<OptionError>([&] { vae.log_likelihood(known, LikelihoodKind::mass, compute, {}); }),
-            "vae has no mass, only an estimated lower_bound on the mass");
+  EXPECT_TRUE(
+      test::says(test::message_of<OptionError>([&] { vae.log_likelihood(known, LikelihoodKind::mass, compute, {}); }),
+                 {"vae", "mass", "lower_bound"}));
 }
 
 TEST(Vae, AnswersDependOnNeitherThreadsNorCompany) {
@@ -313,7 +314,8 @@ TEST(Vae, PeriodsAfterLeavingCountAsUnknown) {
   const Cohort leavers =
       test::random_cohort({.students = 60, .courses = 4, .periods = 3, .left = 0.5}, RandomStream(6));
   const FitResult fit = test::fit(leavers, small_vae().set("epochs", 3));
-  EXPECT_TRUE(std::ranges::any_of(fit.warnings, [](const auto& text) { return text.find("leave") != text.npos; }));
+  EXPECT_TRUE(test::any_says(fit.warnings, {"vae"}));
+  EXPECT_FALSE(test::any_says(test::fit(two_kinds(60, 4), small_vae().set("epochs", 3)).warnings, {"vae"}));
   const EvidenceBatch known = EvidenceBatch::of(leavers);
   EvidenceBuilder unknown(known);
   for (std::int64_t s = 0; s < known.student_count(); ++s) {
@@ -351,11 +353,12 @@ TEST(Vae, WhatItCannotTakeIsRefused) {
   warm.warm = match.match = first.model.get();
   EXPECT_GT(fit_model(cohort, options, warm).trace.front(), first.trace.front());  // not anew
   EXPECT_THROW(fit_model(cohort, options, match), OptionError);
-  EXPECT_EQ(test::message_of<OptionError>([&] { fit_model(cohort, small_vae().set("latent", 3), warm); }),
-            "warm: the model has 12 hidden values and a code of 2");
+  EXPECT_TRUE(test::says(test::message_of<OptionError>([&] { fit_model(cohort, small_vae().set("latent", 3), warm); }),
+                         {"--warm", "12", "2"}));
   const FitResult nb = test::fit(cohort, FitOptions("nb").set("states", 2));
   warm.warm = nb.model.get();
-  EXPECT_EQ(test::message_of<OptionError>([&] { fit_model(cohort, options, warm); }), "warm: the model is nb, not vae");
+  EXPECT_TRUE(
+      test::says(test::message_of<OptionError>([&] { fit_model(cohort, options, warm); }), {"--warm", "nb", "vae"}));
 }
 
 }  // namespace

@@ -58,15 +58,14 @@ TEST(Cohort, RefusesPartsThatDoNotFit) {
 
 TEST(Cohort, NamesTheNearestAttribute) {
   const std::string message = test::message_of<OptionError>([] { with_attributes().attribute("entyr"); });
-  EXPECT_EQ(message, "no student attribute 'entyr' (did you mean 'entry'?); there are: entry");
+  EXPECT_TRUE(test::says(message, {"entyr", "entry"}));
 }
 
 TEST(Schema, NamesTheNearestCourseAndThePeriods) {
   const Schema schema({{"CS 101", "", "", "", "", {}, {}}, {"CS 102", "", "", "", "", {}, {}}}, {"1", "2"});
   EXPECT_EQ(schema.require_course("CS 102"), 1);
-  EXPECT_EQ(test::message_of<InputError>([&] { schema.require_course("CS102"); }),
-            "no course 'CS102' (did you mean 'CS 102'?)");
-  EXPECT_EQ(test::message_of<InputError>([&] { schema.require_period("3"); }), "no period '3' (there are 1, 2)");
+  EXPECT_TRUE(test::says(test::message_of<InputError>([&] { schema.require_course("CS102"); }), {"CS102", "CS 102"}));
+  EXPECT_TRUE(test::says(test::message_of<InputError>([&] { schema.require_period("3"); }), {"3", "1", "2"}));
   EXPECT_THROW(Schema({{"a", "", "", "", "", {}, {}}, {"a", "", "", "", "", {}, {}}}, {"1"}), InputError);
 }
 

@@ -38,12 +38,12 @@ TEST(Evidence, FaultsAreNamed) {
     const std::vector<EvidenceRow> rows = {row};
     return test::message_of<InputError>([&] { evidence_from_rows(schema, rows, "e.csv"); });
   };
-  EXPECT_EQ(message({"a", "1", "c9", true, 7}), "e.csv:7: no course 'c9' (did you mean 'c1'?)");
-  EXPECT_EQ(message({"a", "5", "c1", true, 7}), "e.csv:7: no period '5' (there are 1, 2)");
-  EXPECT_EQ(message({"a", "1", "*", true, 7}), "e.csv:7: course * closes a period and needs taken = 0");
+  EXPECT_TRUE(test::says(message({"a", "1", "c9", true, 7}), {"e.csv:7", "c9", "c1"}));
+  EXPECT_TRUE(test::says(message({"a", "5", "c1", true, 7}), {"e.csv:7", "5", "1", "2"}));
+  EXPECT_TRUE(test::says(message({"a", "1", "*", true, 7}), {"e.csv:7", "*", "taken = 0"}));
   const std::vector<EvidenceRow> twice = {{"a", "1", "c1", true, 2}, {"a", "1", "c1", false, 3}};
-  EXPECT_EQ(test::message_of<InputError>([&] { evidence_from_rows(schema, twice, "e.csv"); }),
-            "e.csv:3: course 'c1' is given twice, differently");
+  EXPECT_TRUE(
+      test::says(test::message_of<InputError>([&] { evidence_from_rows(schema, twice, "e.csv"); }), {"e.csv:3", "c1"}));
 }
 
 TEST(Evidence, OfACohortKeepsPresentUnknownAndLeftApart) {
