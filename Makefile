@@ -25,7 +25,7 @@ test:             ## install what is missing, build, run the default tests and t
 	cmake --build --preset release -j $(JOBS)
 	tools/check_format.sh
 	tools/check_include_direction.py
-	tools/run_tests.py release -j $(JOBS) -LE 'slow|fuzz|browser'
+	tools/run_tests.py release -j $$(($(JOBS) + 1)) -LE 'slow|fuzz|browser'
 
 check-all:        ## test, and clang, sanitizers, clang-tidy, slow tests, fuzzing, browser
 	tools/check_all.sh

@@ -62,7 +62,7 @@ function(desirepath_compile_together target batch)
 endfunction()
 
 # Headers of libraries that most sources read, compiled once for all modules with the same flags: the first of them
-# compiles, the others reuse.
+# compiles, the others reuse. The first may have no definitions that the others lack.
 function(desirepath_precompile_headers target flags)
   if(NOT DESIREPATH_PRECOMPILED)
     return()

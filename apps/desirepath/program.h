@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <CLI/App.hpp>
@@ -62,7 +61,7 @@ class Program {
   std::vector<std::unique_ptr<Verb>> verbs_;
 };
 
-/// The verbs; main.cpp lists them.
+/// The verbs, in the order --help lists them.
 void add_demo(Program& program);
 void add_simulate(Program& program);
 void add_check(Program& program);
@@ -74,8 +73,6 @@ void add_select(Program& program);
 void add_compare(Program& program);
 void add_evaluate(Program& program);
 void add_queries(Program& program);
-/// The verb of one query; whether there is one of that name.
-bool add_query(Program& program, std::string_view name);
 void add_orthant(Program& program);
 void add_report(Program& program);
 void add_split(Program& program);

@@ -28,7 +28,7 @@ void add_names(const std::string& file, SettingValues& settings) {
   settings["name"] = std::move(names);
 }
 
-void add_verb(Program& program, const Query& query) {
+void add_query(Program& program, const Query& query) {
   Verb& verb = program.add({query.name, query.what, query.examples, /*prints_table=*/true});
   struct Options {
     std::string model, cohort, given, names;
@@ -89,14 +89,7 @@ void add_verb(Program& program, const Query& query) {
 
 void add_queries(Program& program) {
   for (const Query& query : query_catalog())
-    add_verb(program, query);
-}
-
-bool add_query(Program& program, std::string_view name) {
-  const auto queries = query_catalog();
-  const auto found = std::ranges::find(queries, name, &Query::name);
-  if (found != queries.end()) add_verb(program, *found);
-  return found != queries.end();
+    add_query(program, query);
 }
 
 }  // namespace desirepath::app
