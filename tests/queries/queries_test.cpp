@@ -1,6 +1,8 @@
 // Questions through the catalog, on few bits, against enumeration of all worlds.
 #include <cmath>
 
+#include <nlohmann/json.hpp>
+
 #include "support/example_cohorts.h"
 #include "support/support.h"
 #include "support/worlds.h"
