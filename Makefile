@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 BIN := build/release/bin/desirepath
 
-.PHONY: help demo test check-all bench install app format setup clean
+.PHONY: help demo test check-all measure bench install app format setup clean
 
 help:             ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -20,14 +20,19 @@ app:              ## build the program for this machine: build/release/bin/desir
 
 test:             ## install what is missing, build, run the default tests and the style checks
 	tools/setup.sh build test
-	cmake --preset test
-	cmake --build --preset test -j $(JOBS)
+	@mkdir -p build
+	cmake --preset release -DDESIREPATH_TESTS=ON > build/configure.log || { cat build/configure.log; exit 1; }
+	cmake --build --preset release -j $(JOBS)
 	tools/check_format.sh
 	tools/check_include_direction.py
-	ctest --preset test -j $(JOBS) -LE 'slow|fuzz|browser'
+	tools/run_tests.py release -j $$(($(JOBS) + 1)) -LE 'slow|fuzz|browser'
 
 check-all:        ## test, and clang, sanitizers, clang-tidy, slow tests, fuzzing, browser
 	tools/check_all.sh
+
+measure:          ## runs that take hours; results go into docs/measurements.md (NAMES="audit kills" for some)
+	tools/setup.sh build test check
+	tools/measure.py $(NAMES)
 
 bench:            ## speed and answers beside the packages people use today
 	tools/setup.sh build bench

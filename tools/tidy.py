@@ -82,7 +82,8 @@ def flags_of(command):
 
 def main():
     PASSED.mkdir(parents=True, exist_ok=True)
-    configured = subprocess.run(["cmake", "--preset", "clang", "-B", FOLDER, "-DDESIREPATH_TESTS=OFF"], cwd=ROOT, capture_output=True, text=True)
+    configured = subprocess.run(["cmake", "--preset", "clang", "-B", FOLDER, "-DDESIREPATH_TESTS=OFF", "-DDESIREPATH_UNITY=OFF",
+                                 "-DDESIREPATH_PRECOMPILED=OFF"], cwd=ROOT, capture_output=True, text=True)
     if configured.returncode:
         sys.exit(configured.stdout + configured.stderr)
     asked = {pathlib.Path(name).resolve() for name in sys.argv[1:]}

@@ -153,7 +153,7 @@ void run_tour(Console& console, const std::filesystem::path& folder, std::int64_
 void add_demo(Program& program) {
   Verb& verb = program.add({"demo",
                             "the whole tour on a built-in synthetic university; ends with a page to open",
-                            {"desirepath demo", "desirepath demo --students 3000 --out tour --seed 7"}});
+                            {"desirepath demo", "desirepath demo --students 2000 --out tour --seed 7"}});
   struct Options {
     std::string out = "desirepath-demo";
     std::int64_t students = 30'000;

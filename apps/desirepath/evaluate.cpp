@@ -23,7 +23,7 @@ namespace desirepath::app {
 
 namespace {
 
-struct Options {
+struct EvaluateOptions {
   std::string cohort, models = "nb,tan,gmm,vae,hct", states = "2,4,8", out;
   int seeds = 3;
   std::int64_t draws = 20'000;
@@ -36,11 +36,11 @@ struct Options {
 /// A synthetic university in a folder that is gone with the object.
 class SyntheticCohort {
  public:
-  SyntheticCohort(const Options& options, const Console& console) : folder_(make()) {
-    const std::vector<std::string> sizes = split(options.synthetic, 'x');
-    const auto students = number_in<std::int64_t>(sizes.front());
-    const auto courses = number_in<int>(sizes.back());
-    if (sizes.size() != 2 || !students || !courses)
+  SyntheticCohort(const EvaluateOptions& options, const Console& console) : folder_(make()) {
+    const std::vector<std::string> dimensions = split(options.synthetic, 'x');
+    const auto students = number_in<std::int64_t>(dimensions.front());
+    const auto courses = number_in<int>(dimensions.back());
+    if (dimensions.size() != 2 || !students || !courses)
       throw OptionError("--synthetic: write it as STUDENTSxCOURSES, such as 6000x120");
     SyntheticOptions synthetic;
     synthetic.students = *students;
@@ -90,7 +90,7 @@ void add_evaluate(Program& program) {
        {"desirepath evaluate all.cohort --models nb,tan --states 2,4 --seeds 2 --restarts 1 --out evaluation",
         "desirepath evaluate --synthetic 400x30 --models nb,vae --states 2 --seeds 1 --epochs 5 --csv"},
        /*prints_table=*/true});
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvaluateOptions>();
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table; none: a synthetic university")
       ->type_name("FILE");
   verb.app->add_option("--models", options->models, "MODEL or MODEL+EMISSION, with commas between")

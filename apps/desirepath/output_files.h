@@ -28,6 +28,7 @@ inline constexpr FileKind json_file = {"a JSON file", {}, "{"};
 inline constexpr FileKind synthetic_enrollments = {"a synthetic university's", {}, "student,period,term,course,grade,"};
 inline constexpr FileKind synthetic_courses = {"a synthetic university's", {}, "course,label,subject,school,"};
 inline constexpr FileKind synthetic_students = {"a synthetic university's", {}, "student,ambition,pace,"};
+inline constexpr FileKind synthetic_status = {"a synthetic university's", {}, "student,period,year,complete,"};
 
 struct OutputFile {
   std::filesystem::path path;

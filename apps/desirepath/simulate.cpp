@@ -12,7 +12,8 @@ void add_simulate(Program& program) {
       program.add({"simulate",
                    "a synthetic university: enrollments.csv, courses.csv, and the truth about them in truth.json",
                    {"desirepath simulate --out university",
-                    "desirepath simulate --out small --students 500 --courses 60 --periods 3 --seed 7"}});
+                    "desirepath simulate --out small --students 500 --courses 60 --periods 3 --seed 7",
+                    "desirepath simulate --out years --edition 3 --years 10 --students 4000 --student-truth"}});
   struct Options {
     std::string out;
     SettingValues settings;
@@ -22,6 +23,7 @@ void add_simulate(Program& program) {
                          {{"enrollments.csv", synthetic_enrollments},
                           {"courses.csv", synthetic_courses},
                           {"students.csv", synthetic_students},
+                          {"status.csv", synthetic_status},
                           {"truth.json", json_file}})
       ->required();
   add_settings(*verb.app, list_settings(declaration_of<SyntheticOptions>()), options->settings);

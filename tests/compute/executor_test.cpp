@@ -1,41 +1,70 @@
 #include "desirepath/compute/executor.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <numeric>
+#include <cmath>
+#include <numbers>
 #include <thread>
 
 #include "support/support.h"
 
 #include "desirepath/core/error.h"
 
-namespace desirepath {
+namespace desirepath::executor_test {
 namespace {
 
 TEST(Executor, DoesEveryTaskOnce) {
   for (const int threads : {1, 2, 5}) {
     const Compute compute(threads);
     for (int round = 0; round < 50; ++round) {
-      std::vector<int> done(1000, 0);
+      // Atomic, or two threads that do the same task might count it once.
+      std::vector<std::atomic<int>> done(1000);
       compute.for_each(1000, [&](std::int64_t i) { ++done[static_cast<std::size_t>(i)]; });
-      EXPECT_EQ(std::accumulate(done.begin(), done.end(), 0), 1000);
+      EXPECT_EQ(std::count(done.begin(), done.end(), 1), 1000) << threads << " threads";
+    }
+  }
+}
+
+TEST(Executor, BlocksHoldEveryItemOnceAndAreNoLonger) {
+  for (const int threads : {1, 3}) {
+    const Compute compute(threads);
+    for (const std::int64_t items : {0, 1, 7, 8, 9, 100}) {
+      std::vector<std::atomic<int>> done(static_cast<std::size_t>(items));
+      std::atomic<int> blocks = 0;
+      compute.for_blocks(items, 8, [&](Range range) {
+        ++blocks;
+        EXPECT_GT(range.size(), 0);
+        EXPECT_LE(range.size(), 8);
+        EXPECT_EQ(range.first % 8, 0);
+        for (std::int64_t i = range.first; i < range.last; ++i)
+          ++done.at(static_cast<std::size_t>(i));
+      });
+      EXPECT_EQ(std::count(done.begin(), done.end(), 1), items);
+      EXPECT_EQ(blocks, (items + 7) / 8);
     }
   }
 }
 
 TEST(Executor, SumsAreTheSameForAnyNumberOfThreads) {
   const auto sum_with = [](int threads) {
-    return Compute(threads).sum_over(100001, 2, [](Range range, Vector& sum) {
+    return Compute(threads).sum_over(100001, 3, [](Range range, Vector& sum) {
       for (std::int64_t i = range.first; i < range.last; ++i) {
-        sum[0] += 1.0 / (1 + static_cast<double>(i));
+        const auto value = static_cast<double>(i);
+        sum[0] += 1.0 / (1 + value);
         sum[1] += 1;
+        sum[2] += value * value;
       }
     });
   };
   const Vector one = sum_with(1);
+  // 1 + 1/2 + ... + 1/n = log n + 0.5772... + 1/(2n) - ...
+  EXPECT_NEAR(one[0], std::log(100001.0) + std::numbers::egamma + 0.5 / 100001, 1e-9);
   EXPECT_EQ(one[1], 100001);
+  EXPECT_EQ(one[2], 333338333350000);  // n (n + 1) (2 n + 1) / 6, whole numbers: exact
   for (const int threads : {2, 3, 7})
-    EXPECT_EQ(sum_with(threads)[0], one[0]);
+    EXPECT_EQ(sum_with(threads), one) << threads << " threads";
+  EXPECT_EQ(Compute(3).sum_over(0, 2, [](Range, Vector&) {}), Vector::Zero(2));
 }
 
 TEST(Executor, TellsOfLongWorkOnTheCallingThread) {
@@ -61,16 +90,28 @@ TEST(Executor, TellsOfLongWorkOnTheCallingThread) {
 }
 
 TEST(Executor, ThrowsTheFirstFailure) {
-  const Compute compute(3);
-  const std::string message = test::message_of<InputError>([&] {
-    compute.for_each(100, [](std::int64_t i) {
-      if (i >= 40) throw InputError(std::to_string(i));
-    });
-  });
-  EXPECT_GE(std::stoi(message), 40);
-  int after = 0;
-  compute.for_each(10, [&](std::int64_t i) { after += i == 0 ? 1 : 0; });
-  EXPECT_EQ(after, 1);
+  for (const int threads : {1, 2, 3, 5}) {
+    const Compute compute(threads);
+    for (int round = 0; round < 20; ++round) {
+      std::vector<std::atomic<int>> done(100);
+      const std::string number = test::message_of<InputError>([&] {
+        compute.for_each(100, [&](std::int64_t i) {
+          ++done[static_cast<std::size_t>(i)];
+          // The first to fail takes its time: the others have failed before it does.
+          if (i == 40 && round % 4 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+          if (i >= 40) throw InputError(std::to_string(i));
+        });
+      });
+      EXPECT_EQ(number, "40") << threads << " threads";
+      // All before it were done, once, and every other thread fails once at most.
+      EXPECT_EQ(std::count(done.begin(), done.begin() + 41, 1), 41);
+      EXPECT_LE(std::count(done.begin() + 41, done.end(), 1), threads - 1);
+      // The threads are there for what comes next.
+      std::atomic<int> after = 0;
+      compute.for_each(10, [&](std::int64_t) { ++after; });
+      EXPECT_EQ(after, 10);
+    }
+  }
 }
 
 TEST(Executor, NestsAndCanBeInterrupted) {
@@ -80,8 +121,12 @@ TEST(Executor, NestsAndCanBeInterrupted) {
   compute.for_each(4, [&](std::int64_t) { compute.for_each(5, [&](std::int64_t) { ++count; }); });
   EXPECT_EQ(count, 20);
   interrupt = true;
-  EXPECT_THROW(compute.for_each(4, [](std::int64_t) {}), Interrupted);
+  EXPECT_THROW(compute.for_each(4, [&](std::int64_t) { ++count; }), Interrupted);
+  EXPECT_EQ(count, 20);  // nothing is begun any more
+  interrupt = false;
+  compute.for_each(4, [&](std::int64_t) { ++count; });
+  EXPECT_EQ(count, 24);
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::executor_test

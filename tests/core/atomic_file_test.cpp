@@ -6,7 +6,7 @@
 
 #include "desirepath/core/error.h"
 
-namespace desirepath {
+namespace desirepath::atomic_file_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -48,7 +48,7 @@ TEST(AtomicFile, RefusesToReplaceUnlessTold) {
   write_text_file(folder / "a", "old", Overwrite::refuse);
   const std::string message =
       test::message_of<FileError>([&] { write_text_file(folder / "a", "new", Overwrite::refuse); });
-  EXPECT_NE(message.find("give force to replace it"), std::string::npos);
+  EXPECT_TRUE(test::says(message, {"--force"}));
   EXPECT_EQ(read_text_file(folder / "a"), "old");
 }
 
@@ -99,4 +99,4 @@ TEST(AtomicFile, WritesManyPiecesAndLargeOnes) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::atomic_file_test

@@ -4,7 +4,7 @@
 
 #include "support/support.h"
 
-namespace desirepath {
+namespace desirepath::available_memory_test {
 namespace {
 
 /// A made-up system of 8 GiB free.
@@ -61,4 +61,4 @@ TEST(AvailableMemoryHere, IsKnown) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::available_memory_test

@@ -6,7 +6,7 @@
 
 #include "desirepath/core/error.h"
 
-namespace desirepath {
+namespace desirepath::binary_matrix_test {
 namespace {
 
 TEST(BinaryMatrix, HoldsRowsOfOnes) {
@@ -55,4 +55,4 @@ TEST(BinaryMatrixProperty, RowsAreSortedSets) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::binary_matrix_test

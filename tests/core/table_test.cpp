@@ -5,7 +5,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/spreadsheet_csv.h"
 
-namespace desirepath {
+namespace desirepath::table_test {
 namespace {
 
 Table example() {
@@ -54,4 +54,4 @@ TEST(Table, RefusesRowsOfAnotherWidth) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::table_test

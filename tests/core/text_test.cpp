@@ -8,7 +8,7 @@
 #include "desirepath/core/nearest_name.h"
 #include "desirepath/core/printable.h"
 
-namespace desirepath {
+namespace desirepath::text_test {
 namespace {
 
 TEST(Text, NumbersAsPeopleReadThem) {
@@ -79,4 +79,4 @@ TEST(Text, PrintableOnATerminal) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::text_test

@@ -19,7 +19,7 @@
 #include "desirepath/queries/student_groups.h"
 #include "desirepath/reports/cohort_description.h"
 
-namespace desirepath {
+namespace desirepath::audit_test {
 namespace {
 
 using test::Puzzle;
@@ -45,19 +45,20 @@ Cohort uneven_cohort(int round, Id periods) {
   RandomStream stream = RandomStream(42).child(static_cast<std::uint64_t>(round));
   const auto students = static_cast<std::int64_t>(15 + stream.below(round % 3 == 0 ? 40 : 250));
   const Id courses = 4 + static_cast<Id>(stream.below(6));
-  CohortParts parts = test::random_cohort({.students = students,
-                                           .courses = courses,
-                                           .periods = periods,
-                                           .taken = 0,
-                                           .unknown = stream.below(2) == 0 ? 0.0 : 0.05,
-                                           .left = stream.below(2) == 0 ? 0.0 : 0.05},
-                                          stream.child("presence"))
-                          .parts();
+  std::vector<EnrollmentStatus> status = test::random_cohort({.students = students,
+                                                              .courses = courses,
+                                                              .periods = periods,
+                                                              .taken = 0,
+                                                              .unknown = stream.below(2) == 0 ? 0.0 : 0.05,
+                                                              .left = stream.below(2) == 0 ? 0.0 : 0.05},
+                                                             stream.child("presence"))
+                                             .parts()
+                                             .status;
   // Those who are not enrolled have every reason there is.
   const bool has_calendar = stream.below(3) > 0;
   for (std::int64_t s = 0; has_calendar && s < students; ++s) {
     const std::span<EnrollmentStatus> own =
-        std::span(parts.status).subspan(static_cast<std::size_t>(s * periods), static_cast<std::size_t>(periods));
+        std::span(status).subspan(static_cast<std::size_t>(s * periods), static_cast<std::size_t>(periods));
     const double kind = stream.uniform();
     const auto gone = kind < 0.3 ? EnrollmentStatus::finished : EnrollmentStatus::left;
     bool has_come = kind > 0.05;
@@ -72,32 +73,28 @@ Cohort uneven_cohort(int round, Id periods) {
         own[t] = is_last && kind > 0.5 ? EnrollmentStatus::not_yet : EnrollmentStatus::away;
     }
   }
-  std::vector<Course> list = parts.schema.courses();
+  std::vector<Course> list = test::small_schema(courses, periods).courses();
   std::vector<double> share;
   for (std::size_t c = 0; c < list.size(); ++c) {
     list[c].subject = std::string(1, static_cast<char>('A' + static_cast<int>(stream.below(3))));
     const double kind = stream.uniform();
     share.push_back(kind < 0.3 ? 0.02 : kind < 0.4 ? 0.98 : stream.uniform());
   }
-  parts.schema = Schema(list, parts.schema.periods());
-  BinaryMatrixBuilder bits(parts.schema.bit_count());
+  test::CohortMaker made(Schema(list, test::small_schema(courses, periods).periods()));
   Attribute home{"home", {"far", "near", "rare", "rarer"}, {}};
   for (std::int64_t s = 0; s < students; ++s) {
+    made.add_student();
     const double lean = 0.5 + stream.uniform();
     for (Id t = 0; t < periods; ++t) {
-      const bool present = parts.status[static_cast<std::size_t>(s * periods + t)] == EnrollmentStatus::enrolled;
+      made.set(t, status[static_cast<std::size_t>(s * periods + t)]);
       for (Id c = 0; c < courses; ++c) {
-        const bool takes = stream.uniform() < std::min(0.99, share[static_cast<std::size_t>(c)] * lean);
-        if (present && takes) bits.add(parts.schema.bit(t, c));
+        if (stream.uniform() < std::min(0.99, share[static_cast<std::size_t>(c)] * lean)) made.take(t, c);
       }
-      bits.finish_row();
     }
     const double where = stream.uniform();
     home.codes.push_back(where < 0.6 ? 0 : where < 0.9 ? 1 : where < 0.96 ? 2 : 3);
   }
-  parts.enrollments = std::move(bits).build();
-  parts.attributes = {home};
-  return Cohort(std::move(parts));
+  return test::changed(made.build(), [&](CohortParts& parts) { parts.attributes = {home}; });
 }
 
 StoredModel fitted(const Cohort& cohort, const char* model, int states) {
@@ -500,7 +497,7 @@ TEST(Audit, PathwaysAndStatesByGroup) {
 }
 
 TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
-  int hidden = 0;
+  int hidden = 0, told_delays = 0, told_pairs = 0, told_courses = 0, told_totals = 0, told_subjects = 0;
   for (int round = 0; round < rounds(); ++round) {
     const Cohort cohort = uneven_cohort(round, 3);
     const Schema& schema = cohort.schema();
@@ -547,6 +544,7 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
           }
           puzzle.know(terms, row["students"].get<double>());
           puzzle.know(all, row["students"].get<double>() + row["others"].get<double>());
+          ++told_delays;
         }
         if (!told) continue;
         for (std::size_t g = 0; g < home.values.size(); ++g) {
@@ -564,10 +562,12 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
       const double had = row["students"], all = had / row["coverage"].get<double>();
       EXPECT_FALSE(is_small(had)) << where;
       EXPECT_FALSE(is_small(std::round(all - had))) << where;
+      ++told_pairs;
     }
     for (const auto& node : pairs["nodes"]) {
       const Id course = schema.require_course(node["course"].get<std::string>());
       EXPECT_GE(takers_of(cohort, all_of(cohort))[static_cast<std::size_t>(course)], few);
+      ++told_courses;
     }
     // Totals.
     const Json totals = ask("infer", stored, cohort,
@@ -577,6 +577,7 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
     for (const auto& row : totals["courses"]) {
       EXPECT_FALSE(is_small(row["expected"].get<double>() - 1e-6)) << where;
       EXPECT_FALSE(is_small(static_cast<double>(cohort.student_count()) - row["expected"].get<double>())) << where;
+      ++told_totals;
     }
     // Portraits: enrollments of each subject, of who is most and least typical.
     const Json score = ask("score", stored, cohort, {{"contrast", 0.4}});
@@ -592,12 +593,20 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
       }
       // Without its name a subject may be anything: those told by name have enough enrollments.
       const Json subjects = score[name].value("courses_by_subject", Json::object());
-      for (const auto& [subject, mean] : subjects.items())
+      for (const auto& [subject, mean] : subjects.items()) {
         EXPECT_FALSE(is_small(std::round(mean.get<double>() * n))) << where << subject;
+        ++told_subjects;
+      }
     }
   }
   EXPECT_GT(hidden, rounds());
+  // Each of these tells enough for the checks above to mean something.
+  EXPECT_GT(told_delays, rounds() / 10);
+  EXPECT_GT(told_pairs, rounds() / 10);
+  EXPECT_GT(told_courses, rounds() / 10);
+  EXPECT_GT(told_totals, rounds() / 10);
+  EXPECT_GT(told_subjects, rounds() / 10);
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::audit_test

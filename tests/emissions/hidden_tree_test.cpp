@@ -5,6 +5,7 @@
 
 #include "support/example_cohorts.h"
 #include "support/fits.h"
+#include "support/stopped_fits.h"
 #include "support/support.h"
 #include "support/textbook_hidden_tree.h"
 #include "support/weighted_twice.h"
@@ -14,7 +15,7 @@
 #include "desirepath/emissions/hidden_tree_start.h"
 #include "desirepath/models/model_file.h"
 
-namespace desirepath {
+namespace desirepath::hidden_tree_test {
 namespace {
 
 constexpr Id courses = 9, periods = 4;
@@ -233,29 +234,20 @@ TEST(HiddenTree, TreesAreRootedAtTheirCentre) {
 
 TEST(HiddenTree, FindsTheTreeThatWasPlanted) {
   // A chain of courses, each mostly taken by those who took the one before, a period later.
-  CohortParts parts;
   constexpr Id many = 8;
-  parts.schema = test::small_schema(many, 3);
-  BinaryMatrixBuilder enrollments(parts.schema.bit_count());
+  test::CohortMaker made(many, 3);
   RandomStream stream(4);
   for (int s = 0; s < 3000; ++s) {
-    parts.students.push_back("s" + std::to_string(s));
+    made.add_student();
     std::vector<Id> when(many);
     for (Id c = 0; c < many; ++c) {
       const bool before = c == 0 || when[static_cast<std::size_t>(c) - 1] > 0;
       when[static_cast<std::size_t>(c)] =
           stream.bernoulli(before ? 0.85 : 0.05) ? 1 + static_cast<Id>(stream.below(3)) : 0;
-    }
-    for (Id t = 0; t < 3; ++t) {
-      parts.status.push_back(EnrollmentStatus::enrolled);
-      for (Id c = 0; c < many; ++c) {
-        if (when[static_cast<std::size_t>(c)] == t + 1) enrollments.add(parts.schema.bit(t, c));
-      }
-      enrollments.finish_row();
+      if (when[static_cast<std::size_t>(c)] > 0) made.take(when[static_cast<std::size_t>(c)] - 1, c);
     }
   }
-  parts.enrollments = std::move(enrollments).build();
-  const RowPool pool = collect_rows(EvidenceBatch::of(Cohort(std::move(parts))), std::vector<PeriodRange>{{0, 3}});
+  const RowPool pool = collect_rows(EvidenceBatch::of(made.build()), std::vector<PeriodRange>{{0, 3}});
   std::vector<double> weights;
   for (std::int64_t row = 0; row < pool.rows.row_count(); ++row)
     weights.push_back(static_cast<double>(pool.occurrences_of(row).size()));
@@ -282,9 +274,7 @@ TEST(HiddenTree, WithoutRetakesLaterEnrollmentsAreNotRead) {
   FitOptions options("hct");
   options.set("trees", 2).set("tree-states", 2).set("iterations", 10).set("retakes", "never");
   const FitResult fit = test::fit(cohort, options);
-  EXPECT_TRUE(std::ranges::any_of(fit.warnings, [](const std::string& text) {
-    return text.find("in a course already taken not read") != std::string::npos;
-  }));
+  EXPECT_TRUE(test::any_says(fit.warnings, {"retakes"}));
   // No completion takes a course twice.
   const EvidenceBatch drawn = fit.model->complete(EvidenceBatch::of(cohort).without_periods(std::vector<Id>{0, 1, 2}),
                                                   RandomStream(3), Compute(2));
@@ -340,32 +330,9 @@ TEST(Committee, ContinuesFromItsCheckpointToTheSameBits) {
   FitOptions options("hct");
   options.set("trees", 3).set("tree-states", 4).set("iterations", 25);
   const FitResult whole = test::fit(cohort, options);
-  int stops = 0;
-  std::optional<FitResult> resumed;
-  for (int budget = 3; !resumed; budget += 2) {
-    std::atomic<bool> interrupt = false;
-    int seen = 0;
-    const Compute compute(2, &interrupt);
-    TrainingContext context{compute};
-    context.progress = [&](const ProgressEvent&) {
-      if (++seen >= budget % 9 + 3) interrupt = true;
-    };
-    context.checkpoint = folder / "c";
-    context.checkpoint_interval = 0;
-    context.resume = true;
-    try {
-      resumed = fit_model(cohort, options, context);
-    } catch (const Interrupted&) {
-      ++stops;
-    }
-    ASSERT_LT(stops, 200);
-  }
-  EXPECT_GT(stops, 3);
-  ArchiveWriter a("model"), b("model");
-  whole.model->save(a);
-  resumed->model->save(b);
-  EXPECT_EQ(a.bytes(), b.bytes());
-  nlohmann::ordered_json first = whole.to_json(), second = resumed->to_json();
+  const FitResult resumed = test::fit_with_stops(cohort, options, folder / "c", {.least = 3, .most = 11});
+  EXPECT_EQ(test::bytes_of_model(*resumed.model), test::bytes_of_model(*whole.model));
+  nlohmann::ordered_json first = whole.to_json(), second = resumed.to_json();
   first.erase("seconds");
   second.erase("seconds");
   EXPECT_EQ(first, second);
@@ -406,4 +373,4 @@ TEST(Committee, LeftOutScoresAreTheStepsWithoutTheStudent) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::hidden_tree_test

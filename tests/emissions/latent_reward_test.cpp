@@ -12,7 +12,7 @@
 #include "desirepath/probability/normal.h"
 #include "desirepath/probability/orthant.h"
 
-namespace desirepath {
+namespace desirepath::latent_reward_test {
 namespace {
 
 LatentGaussian random_latent(Index bits, RandomStream stream) {
@@ -288,4 +288,4 @@ TEST(LatentReward, ExactRewardOfManyRareCoursesHasNoSignal) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::latent_reward_test

@@ -11,7 +11,7 @@
 #include "desirepath/probability/normal.h"
 #include "desirepath/probability/probit_regression.h"
 
-namespace desirepath {
+namespace desirepath::probit_test {
 namespace {
 
 RowMatrix normals(Index rows, Index columns, double scale, RandomStream stream) {
@@ -135,25 +135,17 @@ TEST(ProbitLearning, CountsDoNotMindLostProducts) {
 /// Students of one state whose courses depend on each other by two factors, drawn from the normal distribution itself.
 Cohort factor_cohort(std::int64_t students, const Vector& intercepts, const RowMatrix& slopes, Id periods,
                      RandomStream stream) {
-  CohortParts parts;
-  const auto courses = static_cast<Id>(intercepts.size()) / periods;
-  parts.schema = test::small_schema(courses, periods);
-  BinaryMatrixBuilder enrollments(courses * periods);
+  test::CohortMaker made(static_cast<Id>(intercepts.size()) / periods, periods);
   for (std::int64_t s = 0; s < students; ++s) {
-    parts.students.push_back("s" + std::to_string(s));
+    made.add_student();
     Vector factors(slopes.cols());
     for (double& factor : factors)
       factor = stream.normal();
-    for (Id t = 0; t < periods; ++t) {
-      for (Id bit = t * courses; bit < (t + 1) * courses; ++bit) {
-        if (stream.normal() < intercepts[bit] + slopes.row(bit).dot(factors)) enrollments.add(bit);
-      }
-      enrollments.finish_row();
+    for (Id bit = 0; bit < intercepts.size(); ++bit) {
+      if (stream.normal() < intercepts[bit] + slopes.row(bit).dot(factors)) made.take(bit);
     }
   }
-  parts.status.assign(static_cast<std::size_t>(students * periods), EnrollmentStatus::enrolled);
-  parts.enrollments = std::move(enrollments).build();
-  return Cohort(std::move(parts));
+  return made.build();
 }
 
 FitOptions probit_options(const std::string& choice, Id states, Id factors) {
@@ -316,13 +308,14 @@ TEST(ProbitLearning, RefusesWhatItCannotDo) {
     change(options);
     return test::message_of<OptionError>([&] { ProbitLearner learner(options); });
   };
-  EXPECT_NE(refusal([](ProbitOptions& o) { o.covariance.factors = 17; }).find("1 to 16 factors"), std::string::npos);
-  EXPECT_NE(refusal([](ProbitOptions& o) { o.covariance.factors = 0; }).find("1 to 16 factors"), std::string::npos);
-  EXPECT_NE(refusal([](ProbitOptions& o) { o.nodes = 100; }).find("multiple of 32"), std::string::npos);
-  EXPECT_NE(refusal([](ProbitOptions& o) { o.slope_correlation = 1; }).find("under 1"), std::string::npos);
+  EXPECT_TRUE(test::says(refusal([](ProbitOptions& o) { o.covariance.factors = 17; }), {"1", "16"}));
+  EXPECT_TRUE(test::says(refusal([](ProbitOptions& o) { o.covariance.factors = 0; }), {"1", "16"}));
+  EXPECT_TRUE(test::says(refusal([](ProbitOptions& o) { o.nodes = 100; }), {"--nodes", "32"}));
+  EXPECT_TRUE(test::says(refusal([](ProbitOptions& o) { o.slope_correlation = 1; }), {"--slope-correlation", "1"}));
   FitOptions fit("cmm+probit");
-  EXPECT_EQ(test::message_of<OptionError>([&] { fit.set("slope-variance", 0.0); }), "slope-variance must be above 0");
+  EXPECT_TRUE(
+      test::says(test::message_of<OptionError>([&] { fit.set("slope-variance", 0.0); }), {"--slope-variance", "0"}));
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::probit_test

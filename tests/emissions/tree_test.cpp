@@ -8,7 +8,7 @@
 
 #include "desirepath/models/chain_evidence.h"
 
-namespace desirepath {
+namespace desirepath::tree_test {
 namespace {
 
 constexpr Id courses = 2, periods = 3, bits = courses * periods, states = 2;
@@ -168,24 +168,20 @@ TEST(TreeWithUnknownBits, FollowsTheTextbookOverTwentyIterations) {
 /// period; the first and third are alike only through the second.
 Cohort chained_cohort() {
   RandomStream stream(5);
-  CohortParts parts;
-  parts.schema = test::small_schema(courses, periods);
-  BinaryMatrixBuilder enrollments(bits);
+  test::CohortMaker made(courses, periods);
   for (int s = 0; s < 600; ++s) {
-    parts.students.push_back("s" + std::to_string(s));
+    made.add_student();
     const auto hidden = static_cast<Id>(stream.uniform() * 3.9);  // 3: none
     bool takes[courses] = {stream.bernoulli(0.5), stream.bernoulli(0.5)};
     for (Id t = 0; t < periods; ++t) {
-      parts.status.push_back(t == hidden ? EnrollmentStatus::unknown : EnrollmentStatus::enrolled);
+      if (t == hidden) made.set(t, Presence::unknown);
       for (Id c = 0; c < courses; ++c) {
         if (t > 0 && stream.bernoulli(0.15)) takes[c] = !takes[c];
-        if (takes[c] && t != hidden) enrollments.add(parts.schema.bit(t, c));
+        if (takes[c]) made.take(t, c);
       }
-      enrollments.finish_row();
     }
   }
-  parts.enrollments = std::move(enrollments).build();
-  return Cohort(std::move(parts));
+  return made.build();
 }
 
 TEST(TreeWithUnknownBits, ABetterShapeIsTakenFromAFilledWorseOne) {
@@ -217,5 +213,43 @@ TEST(TreeWithUnknownBits, ABetterShapeIsTakenFromAFilledWorseOne) {
   EXPECT_LT(objective(*reached) - objective(*proposed), 0.1 * (objective(*reached) - objective(*worse)));
 }
 
+// So many rows that their pairs are counted row by row, not course by course: it must not matter.
+TEST(TreeShapes, OfManyRowsAreThoseOfTheCoursesOneByOne) {
+  constexpr Id many = 16;
+  test::CohortMaker made(many, 1);
+  for (Id record = 0; record < 1 << many; ++record) {
+    made.add_student();
+    for (Id bit = 0; bit < many; ++bit) {
+      if ((record >> bit & 1) != 0) made.take(bit);
+    }
+  }
+  const RowPool pool = rows_of(made.build());
+  ASSERT_EQ(pool.rows.row_count(), 1 << many);
+  RandomStream stream(6);
+  RowMatrix weight(pool.rows.row_count(), many);
+  for (Index row = 0; row < weight.rows(); ++row) {
+    std::vector<bool> takes(many, false);
+    for (const Id bit : pool.rows.taken(row))
+      takes[static_cast<std::size_t>(bit)] = true;
+    for (std::size_t k = 0; k < many; ++k) {
+      const bool tied = takes[k] == takes[(k + 1) % many], apart = takes[(k + 2) % many] != takes[(k + 7) % many];
+      weight(row, static_cast<Index>(k)) = stream.uniform() + (tied ? 0.5 : 0) + (apart ? 0.3 : 0);
+    }
+  }
+  TreeOptions options;
+  options.shape = TreeShape::per_state;
+  const TreeLearner learner(options);
+  const Compute compute(2);
+  const auto together = learner.maximise(pool.rows, weight, nullptr, compute);
+  for (Id k = 0; k < many; ++k) {
+    const auto alone = learner.maximise(pool.rows, weight.col(k), nullptr, compute);
+    const DependencyTree& tree = dynamic_cast<const TreeEmission&>(*together).tree(k);
+    EXPECT_EQ(tree.parents(), dynamic_cast<const TreeEmission&>(*alone).tree(0).parents()) << k;
+    const auto joins = [&](Id a, Id b) { return tree.parent(a) == b || tree.parent(b) == a; };
+    EXPECT_TRUE(joins(k, (k + 1) % many)) << k;
+    EXPECT_TRUE(joins((k + 2) % many, (k + 7) % many)) << k;
+  }
+}
+
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::tree_test

@@ -25,24 +25,24 @@ class Compare(ProgramTest):
             self.assertTrue(close(row["difference"], row["held_out"] - best["held_out"], 1e-6))
             # Paired: the same students, so less than the errors of both means together.
             self.assertLess(row["difference_error"], math.hypot(row["standard_error"], best["standard_error"]))
-        self.assertTrue(done["recommendation"].startswith("Take "))
+        self.assert_says(done["recommendation"], best["model"], best["states"], "<recommended>")
         # The same split as select's: one model's rows are select's.
         selected = self.run_program("select", "t.csv", "--model", "nb", "--states", "1,2,3", *QUICK, "--json").json
-        for row, other in zip(rows, selected["rows"]):
+        for row, other in zip(rows[:3], selected["rows"], strict=True):
             self.assertTrue(close(row["held_out"], other["held_out"]))
 
     def test_gaussian_states_are_compared_by_mass(self):
         self.write_students(students=120, courses=5)
         rows = self.run_program("compare", "t.csv", "--models", "nb,cmm", "--states", 2, *QUICK, "--csv").rows
         self.assertEqual({row["likelihood_kind"] for row in rows}, {"mass"})
-        self.assertTrue(all(float(row["held_out"]) < 0 for row in rows))
+        self.assert_all(rows, lambda row: float(row["held_out"]) < 0)
 
     def test_an_end_of_the_range_is_warned_of(self):
         self.write_students(students=400, kinds=3)
         done = self.run_program("compare", "t.csv", "--models", "nb", "--states", "1,2", *QUICK)
-        self.assertIn("is an end of the range: ask for more", done.err)
-        self.assertIn("Take nb with 2 states", done.out)
-        self.assertIn("end of the range", self.run_program("select", "t.csv", "--model", "nb", "--states", "1,2", *QUICK).err)
+        self.assert_says(done.err, 2, "<end-of-range>")
+        self.assert_says(done.out, "nb", 2, "<recommended>")
+        self.assert_says(self.run_program("select", "t.csv", "--model", "nb", "--states", "1,2", *QUICK).err, 2, "<end-of-range>")
 
     def test_refused_before_anything_is_read(self):
         for arguments in (("--models", "nb,tam"), ("--models", "nb+gausian"), ("--states", "5:2"), ("--models", "nb,vae")):
@@ -51,9 +51,9 @@ class Compare(ProgramTest):
     def test_dry_run(self):
         self.write_students()
         done = self.run_program("compare", "t.csv", "--models", "nb,tan", "--states", "2,4", "--dry-run")
-        self.assertIn("4 fits", done.out)
+        self.assert_says(done.out, 4)
         done = self.run_program("select", "t.csv", "--model", "tan", "--states", "2:6", "--dry-run")
-        self.assertIn("5 fits", done.out)
+        self.assert_says(done.out, 5)
 
     def stopped_it_loses_one_fit(self, common, another):
         whole = self.run_program(*common).out
@@ -67,7 +67,7 @@ class Compare(ProgramTest):
         if process.returncode == 130:
             kept = self.read("c")
             self.run_program(*with_file, code=6)  # not replaced unasked
-            self.assertIn("another run", self.run_program(*another, "--checkpoint", "c", "--resume", code=2).err)
+            self.assert_fails(*another, "--checkpoint", "c", "--resume", kind="usage", names=["c", "<another-run>"])
             self.assertEqual(self.read("c"), kept)
         self.assertEqual(self.run_program(*with_file, "--resume").out, whole)
         self.assertFalse(self.path("c").exists())
@@ -81,7 +81,7 @@ class Compare(ProgramTest):
         self.write_students(students=400)
         common = ("select", "t.csv", "--model", "tan", "--restarts", 2, "--csv", "--states")
         self.stopped_it_loses_one_fit((*common, "2:9"), (*common, "2:8"))
-        self.assertIn("--checkpoint", self.run_program(*common, "2:3", "--resume", code=2).err)
+        self.assert_fails(*common, "2:3", "--resume", kind="usage", names=["--resume", "--checkpoint"])
 
     def test_weighted_students(self):
         self.write_students(students=300, weights=student_weight)
@@ -104,7 +104,7 @@ class Criteria(ProgramTest):
         self.assertIsNotNone(small["bic"])
         self.assertIsNone(large["bic"])
         self.assertEqual((done["best"]["bic"], large["likelihood_kind"]), (1, "mass"))
-        self.assertIn("are void where parameters exceed", self.run_program("select", "t.csv", "--model", "nb", "--states", "1,4").out)
+        self.assert_says(self.run_program("select", "t.csv", "--model", "nb", "--states", "1,4").out, "BIC", "<void>")
 
 
 if __name__ == "__main__":

@@ -16,14 +16,17 @@ class Model(ProgramTest):
         given = self.run_program("fit", "t.csv", "--states", 3, "--out", "o.desirepath", "--json").json
         self.assertEqual((given["emission"], given["states"]), ("bernoulli", 3))
         said = self.run_program("fit", "t.csv", "--out", "p.desirepath").err
-        self.assertIn("no --model named: cmm+bernoulli with 2 states", said)
-        self.assertIn("Which model for which question", self.run_program("fit", "--help").out)
+        self.assert_says(said, "--model", "cmm+bernoulli", 2)
+        options, _, guide = self.run_program("fit", "--help").out.partition("Examples:")[0].rpartition("\n\n")[0].rpartition("\n\n")
+        self.assertIn("--min-takers", options)
+        for model in ("cmm+bernoulli", "hct", "nb", "tan", "gmm", "vae"):  # which model for which question, behind the options
+            self.assert_says(guide, model)
 
     def test_more_parameters_than_enrollments_are_warned_of(self):
         self.write_students(students=40)
         fit = self.fit("--model", "nb", "--states", 20).json
-        self.assertIn("than enrollments", " ".join(fit["warnings"]))
-        self.assertNotIn("than enrollments", " ".join(self.fit("--model", "nb", "--states", 2).json["warnings"]))
+        self.assert_says("\n".join(fit["warnings"]), f"{fit['parameters']:,}", "<more-than>")
+        self.assert_never_says("\n".join(self.fit("--model", "nb", "--states", 2).json["warnings"]), "<more-than>")
 
 
 class RareCourses(ProgramTest):
@@ -35,12 +38,12 @@ class RareCourses(ProgramTest):
                      ("select", "t.csv", "--model", "nb", "--states", "1,2", "--iterations", 3),
                      ("compare", "t.csv", "--models", "nb", "--states", "1,2", "--iterations", 3)):
             done = self.run_program(*verb)
-            self.assertIn("1 course under 10 takers dropped", done.err)
+            self.assert_says(done.err, 1, 10, "<dropped>")
         self.assertNotIn(b"RARE", self.read("m.desirepath"))
         self.run_program("fit", "t.csv", "--model", "nb", "--states", 2, "--min-takers", 1, "--out", "n.desirepath", "--quiet")
         self.assertIn(b"RARE", self.read("n.desirepath"))
         # Asked about, a table keeps all its courses: this one the model does not know.
-        self.assertIn("does not know", self.run_program("score", "m.desirepath", "t.csv", code=3).err)
+        self.assert_fails("score", "m.desirepath", "t.csv", kind="input", names=[1, 9, "--ignore-unseen"])
 
 
 class Periods(ProgramTest):
@@ -53,17 +56,14 @@ class Periods(ProgramTest):
         self.write_two_candidates()
         done = self.run_program("prepare", "t.csv", "--map", "term=SESSION", "--out", "t.cohort", "--json").json
         self.assertEqual(self.run_program("inspect", "t.cohort", "--json").json["periods"], ["1", "2", "3"])
-        self.assertIn("two columns could say the period: 'Period' and the term 'SESSION'; periods are counted from the term",
-                      str(done))
+        self.assert_says("\n".join(done["notes"]), "Period", "SESSION", "--periods")
 
     def test_two_names_are_said_aloud(self):
         self.write_two_candidates()
         self.write("u.csv", self.path("t.csv").read_text().replace("SESSION", "Term"))
         done = self.run_program("prepare", "u.csv", "--out", "u.cohort", "--json").json
         self.assertEqual(len(self.run_program("inspect", "u.cohort", "--json").json["periods"]), 9)
-        self.assertIn("the period is taken as it stands", str(done))
-        self.assertIn("the column 'Period' does not count periods of study: for 30 of 30 students", str(done))
-        self.assertIn("--periods years-since-entry counts the years from 'Term'", str(done))
+        self.assert_says("\n".join(done["notes"]), "Period", "30 of 30 students", "--periods years-since-entry", "Term")
 
 
 if __name__ == "__main__":

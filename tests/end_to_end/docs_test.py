@@ -22,6 +22,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 NOT_RUN = {
     "make ": "builds, installs or tests; this test is part of it",
     "tools/": "as make",
+    "cmake ": "as make", "ctest ": "as make", "build/": "as make", "DESIREPATH=": "as make",
     "benchmarks/": "minutes long, beside packages or on files from elsewhere",
 }
 # Of the help texts.

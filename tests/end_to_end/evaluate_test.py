@@ -37,13 +37,14 @@ class Evaluate(ProgramTest):
         for name in ("error_by_k.svg", "table_1.svg"):
             xml.etree.ElementTree.fromstring(self.read(f"e/{name}"))
         # The best of each model is the best of its sizes.
+        self.assertEqual([best["model"] for best in done["best"]], ["nb", "tan", "gmm", "vae", "hct"])
         for best in done["best"]:
             errors = [one["found"]["error_by_course"]["mean"] for one in done["summaries"] if one["model"] == best["model"]]
             self.assertEqual(best["sample_error"], min(errors))
         # Nothing is replaced unasked; taken up, nothing is fitted again.
         self.run_program(*common, "--out", "e", code=6)
         again = self.run_program(*common, "--out", "e", "--resume", "--json")
-        self.assertIn("18 of 18 fits were there already", again.json["notes"][0])
+        self.assert_says(again.json["notes"][0], 18)
         self.assertEqual(again.json["fits"], done["fits"])
 
     def test_stopped_it_keeps_what_is_finished(self):
@@ -65,9 +66,9 @@ class Evaluate(ProgramTest):
 
     def test_refused(self):
         self.write_students(students=30)
-        self.assertIn("too few students", self.run_program("evaluate", "t.csv", "--models", "nb", code=5).err)
-        self.assertIn("did you mean", self.run_program("evaluate", "t.csv", "--models", "nbb", code=2).err)
-        self.assertIn("STUDENTSxCOURSES", self.run_program("evaluate", "--synthetic", "many", code=2).err)
+        self.assert_fails("evaluate", "t.csv", "--models", "nb", kind="privacy", names=["<too-few>"])
+        self.assert_fails("evaluate", "t.csv", "--models", "nbb", kind="usage", names=["nbb", "nb"])
+        self.assert_fails("evaluate", "--synthetic", "many", kind="usage", names=["--synthetic", "STUDENTSxCOURSES"])
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ class Faults(ProgramTest):
         self.run_program("prepare", "wide.csv", "--min-takers", 1, "--out", "wide.cohort", "--quiet")
         fit = ("fit", "wide.cohort", "--model", "gmm", "--covariance", "full", "--states", 8, "--iterations", 1, "--out", "b", "--threads", 1, "--quiet")
         done = self.run_program(*fit, code=2, preexec=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
-        self.assertIn("are free", done.err)
+        self.assert_says(done.error, "<needs-memory>", "MiB")
 
     def test_memory(self):
         fit = ("fit", "t.cohort", "--model", "nb", "--states", 3, "--threads", 2, "--out", "whole", "--force", "--quiet")
@@ -87,7 +87,7 @@ class Faults(ProgramTest):
             ends.add(done.returncode)
             self.assertIn(done.returncode, (0, 1, 6), done.stderr)
             if done.returncode != 0:
-                self.assertIn("not enough memory", done.stderr)
+                self.assert_says(done.stderr, "<no-memory>")
                 self.assertEqual(self.files(), before)
         self.assertIn(1, ends)
 

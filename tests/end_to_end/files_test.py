@@ -40,10 +40,9 @@ class Files(ProgramTest):
     def contents(self):
         return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
 
-    def refused(self, *arguments, code, says):
+    def refused(self, *arguments, kind, names):
         before = self.contents()
-        done = self.run_program(*arguments, code=code)
-        self.assertIn(says, done.err, arguments)
+        self.assert_fails(*arguments, kind=kind, names=names)
         self.assertEqual(self.contents(), before, arguments)
 
     def names_of(self, name):
@@ -63,12 +62,14 @@ class Files(ProgramTest):
                 for name in inputs:
                     for target in self.names_of(name):
                         if not parts:
-                            self.refused(verb, *arguments, *more, *others, option, target, "--force", code=2, says="is the input itself")
+                            self.refused(verb, *arguments, *more, *others, option, target, "--force", kind="usage",
+                                         names=[target, "<own-input>"])
                             continue
                         for part in parts.split():
                             self.path("parts").mkdir()
                             self.path("parts").joinpath(part).hardlink_to(self.path(name))
-                            self.refused(verb, *arguments, *more, *others, option, "parts", "--force", code=2, says="is the input itself")
+                            self.refused(verb, *arguments, *more, *others, option, "parts", "--force", kind="usage",
+                                         names=[f"parts/{part}", "<own-input>"])
                             self.path("parts").joinpath(part).unlink()
                             self.path("parts").rmdir()
 
@@ -79,7 +80,7 @@ class Files(ProgramTest):
             first, second = outputs
             os.symlink(self.folder, self.path("here"))
             for one, other in (("x", "x"), ("x", "./x"), ("x", "here/x"), (self.path("x"), "x")):
-                self.refused(verb, *arguments, first, one, second, other, "--force", code=2, says="would be written twice")
+                self.refused(verb, *arguments, first, one, second, other, "--force", kind="usage", names=["<written-twice>"])
             self.path("here").unlink()
 
     def test_only_its_own_kind_is_replaced(self):
@@ -93,11 +94,12 @@ class Files(ProgramTest):
                     given = "parts" if part else "parts/target"
                     for foreign in ("notes.txt", "v.cohort" if part.endswith(".desirepath") or (verb, option) == ("fit", "--out") else "w.desirepath"):
                         target.write_bytes(self.read(foreign))
-                        self.refused(verb, *arguments, *others, option, given, code=6, says="exists already")
-                        self.refused(verb, *arguments, *others, option, given, "--force", code=6, says="exists and is not")
+                        named = f"parts/{target.name}"
+                        self.refused(verb, *arguments, *others, option, given, kind="disk", names=[named, "--force", "<exists>"])
+                        self.refused(verb, *arguments, *others, option, given, "--force", kind="disk", names=[named, "<not-its-kind>"])
                         target.unlink()
                     os.mkfifo(target)
-                    self.refused(verb, *arguments, *others, option, given, "--force", code=6, says="exists and is not")
+                    self.refused(verb, *arguments, *others, option, given, "--force", kind="disk", names=[named, "<not-its-kind>"])
                     target.unlink()
                     folder.rmdir()
 
@@ -116,7 +118,7 @@ class Files(ProgramTest):
         self.write("empty.desirepath", "")
         self.run_program(*fit[:-2], "empty.desirepath", "--quiet", "--force")
         os.symlink("nowhere", self.path("loose"))
-        self.refused(*fit[:-2], "loose", "--quiet", code=6, says="exists already")
+        self.refused(*fit[:-2], "loose", "--quiet", kind="disk", names=["loose", "<exists>"])
 
     def test_a_checkpoint_of_another_run_is_kept(self):
         self.write_students("many.csv", students=400)
@@ -126,7 +128,7 @@ class Files(ProgramTest):
             pass
         process.kill()
         process.communicate()
-        self.refused(*fit, "--out", "a", code=6, says="exists already")
+        self.refused(*fit, "--out", "a", kind="disk", names=["c", "<exists>"])
         self.run_program(*fit, "--out", "a", "--force")
         self.assertFalse(self.path("c").exists())
 

@@ -9,7 +9,7 @@ from program import ProgramTest
 CASES = {
     "nb": ("--model", "nb", "--states", 8),
     "tan": ("--model", "tan", "--states", 4),
-    "wide chain": ("--model", "cmm", "--emission", "bernoulli", "--states", 200),
+    "wide chain": ("--model", "cmm", "--emission", "bernoulli", "--states", 120),
     "full": ("--model", "gmm", "--covariance", "full", "--states", 4),
     "hidden tree": ("--model", "nb", "--emission", "hidden-tree", "--states", 2),
 }
@@ -27,7 +27,7 @@ class Memory(ProgramTest):
         self.write_students(students=2500, courses=80, periods=3)
         self.run_program("prepare", "t.csv", "--min-takers", 1, "--out", "t.cohort", "--quiet")
         for name, case in CASES.items():
-            fit = ("fit", "t.cohort", *case, "--iterations", 1, "--threads", 2, "--out", "m", "--force", "--quiet")
+            fit = ("fit", "t.cohort", *case, "--iterations", 1, "--restarts", 2, "--threads", 2, "--out", "m", "--force", "--quiet")
             said = self.run_program(*fit, "--dry-run", "--json").json["bytes"]
             took = self.peak(*fit)
             print(f"{name}: said {said / 1e6:.0f} MB, took {took / 1e6:.0f} MB")

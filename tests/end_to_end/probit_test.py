@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+from program import KINDS, line_with
+
 PROGRAM = str(pathlib.Path(sys.argv.pop()).resolve())
 
 
@@ -56,19 +58,19 @@ class ProbitTest(unittest.TestCase):
         self.assertEqual(counts[3] - counts[2], 2 * (bits - 2))
 
     def test_options_that_make_no_sense_are_refused(self):
-        for options, part in [
-            (["--covariance", "full"], "factor:Q"),
-            (["--covariance", "factor:x"], "factor:Q"),
-            (["--covariance", "factor:0"], "factors"),
-            (["--covariance", "factor:99"], "factors"),
-            (["--nodes", "33"], "multiple of 32"),
-            (["--slope-variance", "0"], "--slope-variance"),
-            (["--slope-correlation", "1"], "--slope-correlation"),
+        for options, names in [
+            (["--covariance", "full"], ["--covariance", "full", "factor:Q"]),
+            (["--covariance", "factor:x"], ["--covariance", "factor:x", "factor:Q"]),
+            (["--covariance", "factor:0"], ["--covariance", "factor:0", "factor:Q", 1]),
+            (["--covariance", "factor:99"], [1, 16]),
+            (["--nodes", "33"], ["--nodes", 32]),
+            (["--slope-variance", "0"], ["--slope-variance"]),
+            (["--slope-correlation", "1"], ["--slope-correlation"]),
         ]:
             with self.subTest(options=options):
                 run = self.run_program("fit", "all.cohort", "--emission", "probit", "--out", "n.desirepath", *options,
-                                       code=2)
-                self.assertIn(part, run.stderr)
+                                       code=KINDS["usage"])
+                self.assertIsNotNone(line_with(run.stderr, *names), f"no {names} in {run.stderr}")
                 self.assertFalse((self.folder / "n.desirepath").exists())
 
 

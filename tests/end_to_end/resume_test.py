@@ -97,14 +97,14 @@ class Resume(ProgramTest):
             time.sleep(0.005)
         process.kill()
         process.communicate()
-        self.assertIn("other options", self.run_program(*endless(states=7), code=2).err)
+        self.assert_fails(*endless(states=7), kind="usage", names=["c", "<other-options>"])
         self.write_students("o.csv", students=50)
-        self.assertIn("other data", self.run_program("fit", "o.csv", *endless()[2:], code=2).err)
-        self.assertIn("c: ", self.run_program("score", "c", "t.csv", code=3).err)  # no model
+        self.assert_fails("fit", "o.csv", *endless()[2:], kind="usage", names=["c", "<other-data>"])
+        self.assert_fails("score", "c", "t.csv", kind="input", names=["c", "<is-checkpoint>"])  # no model
         whole = self.read("c")
         for data in (whole[:-1], whole[:100], b""):
             self.path("c").write_bytes(data)
-            self.run_program(*endless(), code=3)
+            self.assert_fails(*endless(), kind="input", names=["c"])
 
 
 class Kill(Resume):

@@ -10,24 +10,12 @@
 #include "desirepath/evaluation/sample_statistics.h"
 #include "desirepath/queries/sample_error.h"
 
-namespace desirepath {
+namespace desirepath::model_evaluation_test {
 namespace {
 
 /// Four students of three courses and two periods; the third misses the second.
 Cohort four_students() {
-  CohortParts parts;
-  parts.schema = test::small_schema(3, 2);
-  BinaryMatrixBuilder enrollments(6);
-  const std::vector<std::vector<Id>> taken = {{0, 1}, {3}, {0}, {5}, {2}, {}, {0, 1}, {4, 5}};  // student by period
-  for (std::size_t row = 0; row < taken.size(); ++row) {
-    if (row % 2 == 0) parts.students.push_back("s" + std::to_string(row / 2));
-    parts.status.push_back(row == 5 ? EnrollmentStatus::unknown : EnrollmentStatus::enrolled);
-    for (const Id bit : taken[row])
-      enrollments.add(bit);
-    enrollments.finish_row();
-  }
-  parts.enrollments = std::move(enrollments).build();
-  return Cohort(std::move(parts));
+  return test::cohort_of(test::small_schema(3, 2), {{"110", "100"}, {"100", "001"}, {"001", "-"}, {"110", "011"}});
 }
 
 TEST(SampleStatistics, AreCountedByHand) {
@@ -131,4 +119,4 @@ TEST(Evaluation, TooFewStudentsAreRefused) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::model_evaluation_test

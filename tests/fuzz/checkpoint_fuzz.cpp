@@ -1,11 +1,11 @@
 // A checkpoint with a right digest is refused with a reason, or the fit it is resumed to ends with numbers.
-#include <atomic>
 #include <filesystem>
 
 #include <unistd.h>
 
 #include "fuzz/archive_mutants.h"
 #include "fuzz/fuzz_fits.h"
+#include "support/stopped_fits.h"
 
 #include "desirepath/core/error.h"
 #include "desirepath/queries/file_contents.h"
@@ -23,19 +23,11 @@ std::filesystem::path scratch() {
 
 /// A fit stopped on its way: in its first restart and in its last; empty where there is no such restart.
 test::Bytes stopped(const FitOptions& options, int restart) {
-  std::atomic<bool> interrupt = false;
-  const Compute compute(1, &interrupt);
-  TrainingContext context{compute};
-  context.checkpoint = scratch();
   int begun = -1;
-  context.progress = [&](const ProgressEvent& event) {
+  test::stop_fit(cohort(), options, scratch(), [&](const ProgressEvent& event) {
     if (event.iteration == 0) ++begun;
-    interrupt = begun >= restart && event.iteration == 2;
-  };
-  try {
-    fit_model(cohort(), options, context);
-  } catch (const Interrupted&) {
-  }
+    return begun >= restart && event.iteration == 2;
+  });
   if (!std::filesystem::exists(scratch())) return {};
   const test::Bytes bytes = read_file(scratch());
   std::filesystem::remove(scratch());

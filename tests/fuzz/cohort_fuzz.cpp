@@ -13,17 +13,18 @@ namespace {
 using namespace desirepath;
 
 std::vector<test::Bytes> made_seeds() {
-  CohortParts parts = test::fuzz_cohort().parts();
-  parts.provenance = R"({"selected":[{"where":"x"}],"stages":[{"after":"read","rows":3,"students":2,"courses":1}]})";
-  parts.calendar.terms = {{"2019 Fall", 2019, false}, {"2020 Summer", 2019, true}, {"2020 Fall", 2020, false}};
-  parts.calendar.data_end = 1;
-  parts.calendar.step = PeriodStep::year;
-  parts.calendar.term_of.assign(parts.status.size(), 2);
-  parts.status_basis = StatusBasis::calendar;
-  parts.attributes.push_back({"major", {"a", "b"}, {}});
-  for (std::size_t s = 0; s < parts.students.size(); ++s)
-    parts.attributes.back().codes.push_back(static_cast<Id>(s % 3) - 1);
-  return {test::fuzz_cohort().to_archive().bytes(), Cohort(std::move(parts)).to_archive().bytes()};
+  const Cohort whole = test::changed(test::fuzz_cohort(), [](CohortParts& parts) {
+    parts.provenance = R"({"selected":[{"where":"x"}],"stages":[{"after":"read","rows":3,"students":2,"courses":1}]})";
+    parts.calendar.terms = {{"2019 Fall", 2019, false}, {"2020 Summer", 2019, true}, {"2020 Fall", 2020, false}};
+    parts.calendar.data_end = 1;
+    parts.calendar.step = PeriodStep::year;
+    parts.calendar.term_of.assign(parts.status.size(), 2);
+    parts.status_basis = StatusBasis::calendar;
+    parts.attributes.push_back({"major", {"a", "b"}, {}});
+    for (std::size_t s = 0; s < parts.students.size(); ++s)
+      parts.attributes.back().codes.push_back(static_cast<Id>(s % 3) - 1);
+  });
+  return {test::fuzz_cohort().to_archive().bytes(), whole.to_archive().bytes()};
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/ingest/missing_values.h"
 
-namespace desirepath {
+namespace desirepath::grades_test {
 namespace {
 
 TEST(MissingValues, WhateverTheCase) {
@@ -94,4 +94,4 @@ TEST(Grades, ManyNumbersAreOneLine) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::grades_test

@@ -10,7 +10,7 @@
 #include "desirepath/ingest/delimited_reader.h"
 #include "desirepath/ingest/ordered_work.h"
 
-namespace desirepath {
+namespace desirepath::pieces_test {
 namespace {
 
 std::optional<int> up_to(int& next, int end) {
@@ -191,4 +191,4 @@ TEST(DelimitedReader, PiecesOfAShortText) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::pieces_test

@@ -10,7 +10,7 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
-namespace desirepath {
+namespace desirepath::prepare_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -26,7 +26,7 @@ class PrepareTest : public testing::Test {
     try {
       prepare(text, options);
     } catch (const Error& error) {
-      std::string message = error.what();
+      std::string message = render_settings(error.marked(), "--");
       const std::string path = folder_.path().string() + "/";
       for (std::size_t at = message.find(path); at != std::string::npos; at = message.find(path))
         message.erase(at, path.size());
@@ -281,12 +281,18 @@ TEST_F(PrepareTest, MissingValuesInEveryColumn) {
   EXPECT_EQ(p.report.rows_rejected(), 3);
   const auto reasons = p.report.rejects.by_reason();
   EXPECT_EQ(reasons.size(), 3U);
-  for (const char* reason : {"no student: a word for missing values stands there",
-                             "no course: a word for missing values stands there", "no period"})
-    EXPECT_EQ(std::ranges::count(reasons, std::pair<std::string, std::int64_t>(reason, 1)), 1) << reason;
+  for (const auto& [reason, rows_of_it] : reasons)
+    EXPECT_EQ(rows_of_it, 1) << reason;
+  for (const char* column : {"student", "course", "period"}) {
+    EXPECT_EQ(std::ranges::count(p.report.rejects.kept(), column, &Reject::column), 1) << column;
+    EXPECT_EQ(std::ranges::count_if(
+                  reasons, [&](const auto& reason) { return static_cast<bool>(test::says(reason.first, {column})); }),
+              1)
+        << column;
+  }
   ASSERT_EQ(p.cohort.attributes().size(), 1U);
   EXPECT_EQ(p.cohort.attributes()[0].codes, (std::vector<Id>{0, -1}));
-  EXPECT_EQ(note(p, 0), "missing values written as NA, N/A, NULL, -: 1 in period, 2 in grade, 3 in major (--missing)");
+  EXPECT_TRUE(test::says(note(p, 0), {"NA, N/A, NULL, -", "1 in period", "2 in grade", "3 in major", "--missing"}));
   // A condition over such a column is a condition over its numbers, and a course of that name still no course.
   options.where = "grade >= 5 OR student = 'b'";
   const Prepared selected = prepare(rows, options);
@@ -323,10 +329,7 @@ TEST_F(PrepareTest, TitlesOfCourses) {
 
 TEST_F(PrepareTest, TermsThatDoNotFitAreAskedAbout) {
   const std::string rows = "student,term,course\na,2010.1,A\na,2010.2,B\nb,2010,A\n";
-  EXPECT_EQ(
-      refusal(rows),
-      "t.csv: term label '2010' does not fit the others ('2010.1', '2010.2', ...); say which term each is in a file "
-      "of code,term: terms");
+  EXPECT_TRUE(test::says(refusal(rows), {"t.csv", "'2010'", "'2010.1'", "'2010.2'", "code,term", "--terms"}));
   std::ofstream(folder_ / "terms.csv") << "code,term\n2010,2010.1\n";
   TableOptions options;
   options.terms_file = (folder_ / "terms.csv").string();
@@ -357,45 +360,38 @@ TEST_F(PrepareTest, ARuleThatDropsNothingSaysSo) {
   options.passed_only = true;
   options.withdrawn = RowRule::drop;
   const Prepared p = prepare("student,period,course,grade\na,1,A,7\na,1,B,pass\n", options);
-  EXPECT_EQ(
-      note(p, 0),
-      "--withdrawn drop drops nothing: no grade that was seen counts as withdrawn (--withdrawn-grades names them)");
-  EXPECT_EQ(
-      note(p, 1),
-      "--passed-only drops nothing: no grade that was seen counts as failed (--failing-grades names them, --pass-mark "
-      "says which numbers pass)");
-  EXPECT_EQ(note(p, 2), "1 row has a number as grade and counts as passed: --pass-mark says which numbers pass");
+  EXPECT_TRUE(test::says(note(p, 0), {"--withdrawn drop", "--withdrawn-grades"}));
+  EXPECT_TRUE(test::says(note(p, 1), {"--passed-only", "--failing-grades", "--pass-mark"}));
+  EXPECT_TRUE(test::says(note(p, 2), {"1", "--pass-mark"}));
   options.pass_mark = PassMark{8, false};
   EXPECT_EQ(prepare("student,period,course,grade\na,1,A,7\na,1,B,9\n", options).report.rows_filtered(), 1);
 }
 
 TEST_F(PrepareTest, FaultsAreSaidInOneLine) {
-  EXPECT_EQ(
-      refusal("stud,period,course\na,1,A\n"),
-      "t.csv: no column for the student; its columns are stud, period, course; name it by map \"student=COLUMN\"");
-  EXPECT_EQ(
-      refusal("S31185,1,M100\nS31186,1,M100\n"),
-      "t.csv: no column for the student, nor for the course, nor for the period or the term; its first line has no "
-      "column name known here (is it data?); name them by map \"student=COLUMN\", map \"course=COLUMN\", map "
-      "\"period=COLUMN\" or map \"term=COLUMN\"");
-  EXPECT_EQ(refusal("student,period,course\n"), "t.csv: it names columns but has no row");
-  EXPECT_EQ(
-      refusal("student,period,course\na,x,A\nb,1,A\n"),
-      "t.csv:2: period is not a whole number from 1 to 64; 1 bad row of 2 (50.0 %), over max-bad 1 %; 'desirepath "
-      "check' lists the reasons");
-  EXPECT_EQ(refusal(""), "t.csv: the file is empty");
+  std::vector<std::string> messages;
+  const auto expect = [&](const std::string& message, const std::vector<std::string>& facts) {
+    EXPECT_TRUE(test::says(message, facts));
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    EXPECT_EQ(std::ranges::count(messages, message), 0) << message;  // no two faults are told alike
+    messages.push_back(message);
+  };
+  expect(refusal("stud,period,course\na,1,A\n"), {"t.csv", "stud", "period", "course", "--map \"student=COLUMN\""});
+  expect(refusal("S31185,1,M100\nS31186,1,M100\n"), {"t.csv", "--map \"student=COLUMN\"", "--map \"course=COLUMN\"",
+                                                     "--map \"period=COLUMN\"", "--map \"term=COLUMN\""});
+  EXPECT_FALSE(test::says(messages.back(), {"S31185"}));  // it is data
+  expect(refusal("student,period,course\n"), {"t.csv"});
+  expect(refusal("student,period,course\na,x,A\nb,1,A\n"),
+         {"t.csv:2", "period", "64", "1", "2", "--max-bad 1", "desirepath check"});
+  expect(refusal(""), {"t.csv"});
   TableOptions options;
   options.where = "perod = 1";
-  EXPECT_EQ(refusal("student,period,course\na,1,A\n", options), "where: no column 'perod' (did you mean 'period'?)");
+  expect(refusal("student,period,course\na,1,A\n", options), {"--where", "'perod'", "'period'"});
   options.where = "1; DROP TABLE x";
-  EXPECT_EQ(refusal("student,period,course\na,1,A\n", options),
-            "where: not an SQL expression ('text' takes single quotes, a \"column name\" double ones)");
+  expect(refusal("student,period,course\na,1,A\n", options), {"--where", "SQL"});
   options.where = "CAST(course AS INTEGER) > 1";
-  EXPECT_EQ(refusal("student,period,course\na,1,A\n", options),
-            "map or where fails on a row (a value cannot be converted); use try_cast(x AS DOUBLE) there");
+  expect(refusal("student,period,course\na,1,A\n", options), {"--map", "--where", "try_cast"});
   options.where = "count(*) > 1";
-  EXPECT_EQ(refusal("student,period,course\na,1,A\n", options),
-            "map or where: the expressions cannot be computed for each row (an aggregate?)");
+  expect(refusal("student,period,course\na,1,A\n", options), {"--map", "--where"});
 }
 
 TEST_F(PrepareTest, ACheckLooksAtEverythingAndSaysWhetherItWillDo) {
@@ -414,7 +410,10 @@ TEST_F(PrepareTest, ACheckLooksAtEverythingAndSaysWhetherItWillDo) {
   EXPECT_EQ(good.failure, "");
   std::ostringstream text;
   good.print(text);
-  EXPECT_NE(text.str().find("ready to prepare: 1 student, 1 course, 2 periods\n"), std::string::npos);
+  EXPECT_TRUE(test::says(text.str().substr(text.str().rfind('\n', text.str().size() - 2)), {"1", "2"}));
+  EXPECT_EQ(good.to_json()["students"], 1);
+  EXPECT_EQ(good.to_json()["courses"], 1);
+  EXPECT_EQ(good.to_json()["periods"], 2);
   options.where = "student = 'c'";
   EXPECT_FALSE(prepare_tables(sources, options, {}).cohort);
 }
@@ -497,4 +496,4 @@ TEST(PrepareProperty, CsvToCohortToCsv) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::prepare_test

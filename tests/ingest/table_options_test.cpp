@@ -7,7 +7,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
 
-namespace desirepath {
+namespace desirepath::table_options_test {
 namespace {
 
 /// A value other than the default, made from the declaration alone: a setting declared later is tested as it stands.
@@ -73,25 +73,25 @@ TEST(TableOptions, FaultsOfAMappingFileHaveTheirPlace) {
   const auto refusal = [](const std::string& text) {
     return test::message_of<InputError>([&] { parse_mapping(text, "m.toml"); });
   };
-  EXPECT_EQ(refusal("min-taker = 3\n"), "m.toml:1:13: no setting 'min-taker' (did you mean 'min-takers'?)");
-  EXPECT_EQ(refusal("summer = 'maybe'\n"), "m.toml:1:10: 'summer' must be one of keep, drop");
-  EXPECT_EQ(refusal("\nmin-takers = -1\n"), "m.toml:2:14: 'min-takers' must not be negative");
-  EXPECT_EQ(refusal("max-bad = 2\n"), "m.toml:1:11: 'max-bad' must lie in 0 .. 1");
-  EXPECT_EQ(refusal("table = 2020-01-01\n"), "m.toml:1:9: 'table' must be a text in quotes");
-  EXPECT_EQ(refusal("failing-grades = [1]\n"), "m.toml:1:18: 'failing-grades' must be a list of texts in quotes");
-  EXPECT_EQ(refusal("passed-only = 1\n"), "m.toml:1:15: 'passed-only' must be true or false");
-  EXPECT_EQ(refusal("delimiter = ''\n"), "m.toml:1:13: 'delimiter' must be one character or 'tab'");
-  EXPECT_EQ(refusal("= 3").substr(0, 26), "m.toml:1:1: not valid TOML");
+  EXPECT_TRUE(test::says(refusal("min-taker = 3\n"), {"m.toml:1:13", "'min-taker'", "'min-takers'"}));
+  EXPECT_TRUE(test::says(refusal("summer = 'maybe'\n"), {"m.toml:1:10", "'summer'", "keep", "drop"}));
+  EXPECT_TRUE(test::says(refusal("\nmin-takers = -1\n"), {"m.toml:2:14", "'min-takers'"}));
+  EXPECT_TRUE(test::says(refusal("max-bad = 2\n"), {"m.toml:1:11", "'max-bad'", "0", "1"}));
+  EXPECT_TRUE(test::says(refusal("table = 2020-01-01\n"), {"m.toml:1:9", "'table'"}));
+  EXPECT_TRUE(test::says(refusal("failing-grades = [1]\n"), {"m.toml:1:18", "'failing-grades'"}));
+  EXPECT_TRUE(test::says(refusal("passed-only = 1\n"), {"m.toml:1:15", "'passed-only'", "true", "false"}));
+  EXPECT_TRUE(test::says(refusal("delimiter = ''\n"), {"m.toml:1:13", "'delimiter'", "'tab'"}));
+  EXPECT_TRUE(test::says(refusal("= 3"), {"m.toml:1:1", "TOML"}));
 }
 
 TEST(TableOptions, CombinationsThatMakeNoSenseAreRefused) {
   TableOptions options;
   options.part_time = PartTimeRule::drop_periods;
-  EXPECT_EQ(test::message_of<OptionError>([&] { options.validate(); }),
-            "part-time needs full-time-courses or full-time-units, the bound under which a period is part-time");
+  EXPECT_TRUE(test::says(test::message_of<OptionError>([&] { options.validate(); }),
+                         {"--part-time", "--full-time-courses", "--full-time-units"}));
   options.full_time_units = 3;
   EXPECT_NO_THROW(options.validate());
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::table_options_test

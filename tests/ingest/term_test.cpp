@@ -7,7 +7,7 @@
 #include "desirepath/ingest/course_list.h"
 #include "desirepath/ingest/term_labels.h"
 
-namespace desirepath {
+namespace desirepath::term_test {
 namespace {
 
 std::optional<Term> term(std::string_view label) {
@@ -76,8 +76,9 @@ TEST(Term, HouseCodes) {
   EXPECT_TRUE(rules.parse("C")->summer);
   EXPECT_EQ(rules.parse("2018 Fall")->academic_year, 2018);  // what is not listed speaks for itself
   EXPECT_FALSE(rules.parse("D").has_value());
-  EXPECT_EQ(test::message_of<InputError>([] { terms_from_table(test::small_table("code,year\nA,20x8\n", "t.csv")); }),
-            "t.csv:2: year is not a calendar year");
+  EXPECT_TRUE(test::says(
+      test::message_of<InputError>([] { terms_from_table(test::small_table("code,year\nA,20x8\n", "t.csv")); }),
+      {"t.csv:2", "year"}));
 }
 
 TEST(Term, WritingsOfManyHouses) {
@@ -215,9 +216,9 @@ TEST(TermLabels, SortBeforeTheyAreUnderstood) {
 TEST(Aliases, FollowChainsAndRefuseCircles) {
   const auto aliases = aliases_from_table(test::small_table("alias,course\nA,B\nB,C\n", "a.csv"));
   EXPECT_EQ(aliases.at("A"), "C");
-  EXPECT_EQ(
+  EXPECT_TRUE(test::says(
       test::message_of<InputError>([] { aliases_from_table(test::small_table("alias,course\nA,B\nB,A\n", "a.csv")); }),
-      "a.csv: aliases go round in a circle at 'A'");
+      {"a.csv", "'A'"}));
 }
 
 TEST(TermProperty, AnyTextIsATermOrNot) {
@@ -226,4 +227,4 @@ TEST(TermProperty, AnyTextIsATermOrNot) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::term_test

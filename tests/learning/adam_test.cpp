@@ -4,7 +4,7 @@
 
 #include "desirepath/core/random_stream.h"
 
-namespace desirepath {
+namespace desirepath::adam_test {
 namespace {
 
 TEST(Adam, FirstStepIsTheRateInTheDirectionOfEachSign) {
@@ -41,4 +41,4 @@ TEST(Adam, FindsTheTopOfAQuadraticOfUnequalScales) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::adam_test

@@ -16,7 +16,7 @@
 #include "desirepath/models/model_file.h"
 #include "desirepath/queries/query.h"
 
-namespace desirepath {
+namespace desirepath::catalog_test {
 namespace {
 
 /// A family of its own: in each state every course is taken with the same probability.
@@ -195,14 +195,14 @@ TEST(Catalog, ANewFamilyIsHeldToItsEnumeration) {
 }
 
 TEST(Catalog, AFamilyOrSettingNobodyKnowsIsAnError) {
-  EXPECT_EQ(test::message_of<OptionError>([] { FitOptions("nb+coin"); }),
-            "no emission 'coin'; there are: bernoulli, tree, gaussian, probit, hidden-tree");
-  EXPECT_EQ(test::message_of<OptionError>([] { FitOptions("nbb"); }),
-            "no model 'nbb' (did you mean 'nb'?); there are: nb, tan, gmm, hmm, cmm, hct, vae");
+  EXPECT_TRUE(test::says(test::message_of<OptionError>([] { FitOptions("nb+coin"); }),
+                         {"'coin'", "bernoulli", "tree", "gaussian", "probit", "hidden-tree"}));
+  EXPECT_TRUE(test::says(test::message_of<OptionError>([] { FitOptions("nbb"); }),
+                         {"'nbb'", "'nb'", "nb", "tan", "gmm", "hmm", "cmm", "hct", "vae"}));
   const Catalog catalog = with_coin();
   const HiddenChain chain = test::random_chain("nb", coin_truth, 3, 2, 2, false, RandomStream(2));
-  EXPECT_EQ(test::message_of<ArchiveError>([&] { through_a_file(chain, standard_catalog()); }),
-            "file: emission family 'coin' is not known to this version");
+  EXPECT_TRUE(test::says(test::message_of<ArchiveError>([&] { through_a_file(chain, standard_catalog()); }),
+                         {"file", "'coin'"}));
 }
 
 /// A model without hidden states: every bit by its share.
@@ -305,11 +305,11 @@ TEST(Catalog, AModelWithoutStatesIsOneMoreEntry) {
     if (query.name == "score") {
       EXPECT_EQ(ask()->to_json()["students"], 60);
     } else if (query.name == "states") {
-      EXPECT_NE(test::message_of<OptionError>(ask).find("cmm"), std::string::npos);
+      EXPECT_TRUE(test::says(test::message_of<OptionError>(ask), {"states", "shares", "cmm", "nb"}));
     }
   }
-  EXPECT_EQ(test::message_of<OptionError>([&] { leave_one_out(stored, cohort, compute, catalog); }),
-            "leave-one-out: there is none for the model 'shares'");
+  EXPECT_TRUE(test::says(test::message_of<OptionError>([&] { leave_one_out(stored, cohort, compute, catalog); }),
+                         {"leave-one-out", "'shares'"}));
 }
 
 TEST(Settings, EveryOneMakesTheRoundTripThroughTheRecord) {
@@ -356,4 +356,4 @@ TEST(Settings, EveryOneMakesTheRoundTripThroughTheRecord) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::catalog_test

@@ -16,7 +16,7 @@
 #include "desirepath/models/model_file.h"
 #include "desirepath/models/publication.h"
 
-namespace desirepath {
+namespace desirepath::chain_history_test {
 namespace {
 
 constexpr Id courses = 2, periods = 3, states = 2;
@@ -231,10 +231,7 @@ TEST_P(ChainHistory, DrawsFollowTheLivesThatBeginAlike) {
 }
 
 TEST_P(ChainHistory, ComesBackFromItsFile) {
-  ArchiveWriter archive("model");
-  chain_.save(archive);
-  archive.set("training", "{}");
-  const std::vector<std::byte> bytes = archive.bytes();
+  const std::vector<std::byte> bytes = test::bytes_of_model(chain_);
   const StoredModel stored = load_model(ArchiveReader::from_bytes(bytes, "memory"));
   const EvidenceBatch evidence = beginning_of(lives_[lives_.size() / 2], 2);
   const std::vector<Id> asked = {4, 5};
@@ -317,9 +314,7 @@ TEST(ChainHistoryFit, ClimbsAndDoesNotDependOnThreads) {
     const auto bytes = [&](int threads) {
       const FitResult fit = test::fit(cohort, carried(choice, 3), threads);  // throws when the objective falls
       EXPECT_GT(fit.objective_trace.back(), fit.objective_trace.front());
-      ArchiveWriter archive("model");
-      fit.model->save(archive);
-      return archive.bytes();
+      return test::bytes_of_model(*fit.model);
     };
     const auto one = bytes(1);
     EXPECT_EQ(bytes(3), one);
@@ -336,28 +331,8 @@ TEST(ChainHistoryFit, FindsWhoNeverRepeats) {
   truth.emissions = {std::make_shared<CarriedBernoulliEmission>(first, RowMatrix::Constant(6, 2, 1e-9))};
   const HiddenChain chain({"hmm", "bernoulli", false, TimeStructure::tied, test::small_schema(6, 3)}, truth);
   const Compute compute(2);
-  EvidenceBuilder nobody(3, 6);
-  for (int s = 0; s < 3000; ++s) {
-    nobody.begin_student("s" + std::to_string(s));
-    for (Id t = 0; t < 3; ++t)
-      nobody.add({});
-  }
-  const EvidenceBatch silent = std::move(nobody).build();
-  const EvidenceBatch drawn = chain.complete(silent, RandomStream(10), compute);
-  CohortParts parts;
-  parts.schema = chain.schema();
-  parts.students = drawn.students();
-  BinaryMatrixBuilder taken(chain.schema().bit_count());
-  for (std::int64_t s = 0; s < drawn.student_count(); ++s) {
-    for (Id t = 0; t < 3; ++t) {
-      for (const Id bit : drawn.taken(s, t))
-        taken.add(bit);
-      parts.status.push_back(EnrollmentStatus::enrolled);
-      taken.finish_row();
-    }
-  }
-  parts.enrollments = std::move(taken).build();
-  const Cohort cohort(std::move(parts));
+  const Cohort cohort = test::drawn_cohort(chain, 3000, RandomStream(10));
+  const EvidenceBatch silent = test::nothing_known(chain.schema(), 3000);
   const auto repeats = [&](const Model& model) {
     const EvidenceBatch sample = model.complete(silent, RandomStream(11), compute);
     double all = 0, again = 0;
@@ -404,27 +379,26 @@ TEST(ChainHistoryFit, ValidationStudentsHaveTheirHistoryToo) {
 TEST(ChainHistoryFit, RefusesWhatItCannotKnow) {
   const Cohort gaps =
       test::random_cohort({.students = 60, .courses = 3, .periods = 3, .unknown = 0.4}, RandomStream(13));
-  EXPECT_NE(test::message_of<InputError>([&] { test::fit(gaps, carried("cmm+bernoulli", 2)); }).find("carry-over"),
-            std::string::npos);
+  EXPECT_TRUE(test::says(test::message_of<InputError>([&] { test::fit(gaps, carried("cmm+bernoulli", 2)); }),
+                         {"--carry-over", "nb"}));
   const Cohort whole =
       test::random_cohort({.students = 60, .courses = 3, .periods = 3, .unknown = 0}, RandomStream(13));
   const FitResult fit = test::fit(whole, carried("cmm+bernoulli", 2));
   const Compute compute(1);
   const std::vector<Id> asked = {3};
   const std::vector<Id> middle = {1};
-  EXPECT_NE(test::message_of<InputError>([&] {
-              fit.model->marginals(EvidenceBatch::of(whole).without_periods(middle), asked, compute);
-            }).find("hct"),
-            std::string::npos);
+  EXPECT_TRUE(test::says(test::message_of<InputError>([&] {
+                           fit.model->marginals(EvidenceBatch::of(whole).without_periods(middle), asked, compute);
+                         }),
+                         {"--carry-over", "hct"}));
   EvidenceBuilder builder(3, 3);
   builder.begin_student("s");
   builder.add({Presence::unknown, {0}, {}});  // one course is known, the others are not
   builder.add({});
   builder.add({});
-  EXPECT_NE(test::message_of<InputError>([&] {
-              fit.model->marginals(std::move(builder).build(), asked, compute);
-            }).find("hct"),
-            std::string::npos);
+  EXPECT_TRUE(test::says(
+      test::message_of<InputError>([&] { fit.model->marginals(std::move(builder).build(), asked, compute); }),
+      {"--carry-over", "hct"}));
 }
 
 TEST(ChainHistoryFit, StatesOfAnotherFormAreNoStart) {
@@ -437,14 +411,15 @@ TEST(ChainHistoryFit, StatesOfAnotherFormAreNoStart) {
   const Compute compute(1);
   TrainingContext context{compute};
   context.warm = without.model.get();
-  EXPECT_NE(test::message_of<OptionError>([&] { fit_model(cohort, remembering, context); }).find("no carry-over"),
-            std::string::npos);
+  const std::string into_carried = test::message_of<OptionError>([&] { fit_model(cohort, remembering, context); });
+  EXPECT_TRUE(test::says(into_carried, {"--warm", "carry-over"}));
   context.warm = with.model.get();
-  EXPECT_NE(test::message_of<OptionError>([&] { fit_model(cohort, plain, context); }).find("carry-over"),
-            std::string::npos);
+  const std::string into_plain = test::message_of<OptionError>([&] { fit_model(cohort, plain, context); });
+  EXPECT_TRUE(test::says(into_plain, {"--warm", "carry-over"}));
+  EXPECT_NE(into_plain, into_carried);
   const FitResult again = fit_model(cohort, remembering, context);
   EXPECT_GE(again.objective_trace.back(), again.objective_trace.front());
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::chain_history_test

@@ -8,6 +8,7 @@
 
 #include "support/example_cohorts.h"
 #include "support/fits.h"
+#include "support/stopped_fits.h"
 #include "support/support.h"
 #include "support/textbook_em.h"
 #include "support/weighted_twice.h"
@@ -20,7 +21,7 @@
 #include "desirepath/models/model_file.h"
 #include "desirepath/models/training.h"
 
-namespace desirepath {
+namespace desirepath::fit_test {
 namespace {
 
 /// Labels of every (student, period), soft, drawn.
@@ -51,8 +52,6 @@ RowMatrix label_matrix(const Cohort& cohort, const std::vector<LabelRow>& rows, 
 
 FitOptions options_for(const std::string& choice, Id states) {
   FitOptions options(choice);
-  if (choice == "hct") return options.set("trees", 2).set("tree-states", states).set("iterations", 20);
-  if (choice == "vae") return options.set("latent", states).set("hidden", 6).set("epochs", 20);
   return options.set("states", states).set("restarts", 1).set("iterations", 20).set("tolerance", 0.0);
 }
 
@@ -165,88 +164,6 @@ INSTANTIATE_TEST_SUITE_P(
                     GaussianCase{"gmm", "factor:2", 0, 2, 0, 0.35}, GaussianCase{"gmm", "factor:2", 0.3, 2, 0, 0.35},
                     GaussianCase{"cmm", "factor:1", 0.3, 1, 0, 0.2}));
 
-std::vector<std::string> all_choices() {
-  std::vector<std::string> choices;
-  for (const ModelEntry& entry : standard_catalog().models) {
-    if (!entry.structure) choices.push_back(entry.name);
-    for (const EmissionFamily& family : standard_catalog().emissions) {
-      if (entry.structure) choices.push_back(entry.name + "+" + family.name);
-    }
-  }
-  return choices;
-}
-
-class FitOfEveryModel : public testing::TestWithParam<std::string> {};
-
-TEST_P(FitOfEveryModel, ClimbsWithUnknownPeriodsAndLeavers) {
-  for (const double left : {0.0, 0.2}) {
-    const Cohort cohort = test::random_cohort(
-        {.students = 200, .courses = 5, .periods = 3, .unknown = 0.25, .left = left}, RandomStream(21));
-    FitOptions options = options_for(GetParam(), 3);
-    if (GetParam() == "vae") {
-      const FitResult fit = test::fit(cohort, options, 2);
-      EXPECT_GT(fit.objective_trace.back(), fit.objective_trace.front());
-      continue;
-    }
-    if (GetParam() != "hct") options.set("restarts", 2);
-    options.set("iterations", 40);
-    const FitResult fit = test::fit(cohort, options, 2);  // throws when the objective falls
-    EXPECT_GT(fit.objective_trace.back(), fit.objective_trace.front());
-    EXPECT_EQ(test::chain_of(fit).has_left_state(), left > 0 && test::chain_of(fit).step_count() > 1);
-    EXPECT_EQ(fit.restarts.size(), 2U);
-  }
-}
-
-TEST_P(FitOfEveryModel, ThreadsDoNotChangeABit) {
-  const bool vae = GetParam() == "vae";
-  const Cohort cohort = test::random_cohort({.students = 1500, .courses = 8, .periods = 3, .unknown = 0.2, .left = 0.1},
-                                            RandomStream(22));
-  FitOptions options = options_for(GetParam(), 3);
-  options.set(vae ? "epochs" : "iterations", 6);
-  const auto bytes_with = [&](int threads) {
-    const FitResult fit = test::fit(cohort, options, threads);
-    ArchiveWriter archive("model");
-    fit.model->save(archive);
-    archive.set("training", test::record_of(cohort, options, fit));
-    return archive.bytes();
-  };
-  const auto one = bytes_with(1);
-  for (const int threads : {2, 3, 7})
-    EXPECT_EQ(bytes_with(threads), one) << threads;
-}
-
-TEST_P(FitOfEveryModel, SurvivesDegenerateData) {
-  const auto fits = [&](const Cohort& cohort, Id states) {
-    FitOptions options = options_for(GetParam(), states);
-    if (GetParam() != "hct" && GetParam() != "vae") options.set("restarts", 2);
-    const FitResult fit = test::fit(cohort, options, 2);
-    EXPECT_TRUE(std::isfinite(fit.log_likelihood));
-    EXPECT_TRUE(std::isfinite(fit.objective));
-  };
-  fits(test::random_cohort({.students = 1, .courses = 3, .periods = 2, .unknown = 0}, RandomStream(1)),
-       2);  // one student
-  fits(test::random_cohort({.students = 30, .courses = 3, .periods = 1, .unknown = 0}, RandomStream(1)),
-       2);  // one period
-  fits(test::random_cohort({.students = 5, .courses = 3, .periods = 2, .unknown = 0}, RandomStream(1)),
-       9);  // more states than students
-  fits(test::random_cohort({.students = 40, .courses = 4, .periods = 2, .taken = 0, .unknown = 0}, RandomStream(1)),
-       3);  // nothing taken
-  fits(test::random_cohort({.students = 40, .courses = 4, .periods = 2, .taken = 1, .unknown = 0}, RandomStream(1)),
-       3);  // everything taken
-  fits(test::random_cohort({.students = 6, .courses = 60, .periods = 2, .unknown = 0}, RandomStream(1)),
-       3);  // more courses than students
-  fits(test::random_cohort({.students = 40, .courses = 4, .periods = 3, .unknown = 0.9}, RandomStream(1)),
-       2);                                                                                      // hardly anything known
-  fits(test::random_cohort({.students = 40, .courses = 1, .periods = 2}, RandomStream(1)), 2);  // one course
-}
-
-INSTANTIATE_TEST_SUITE_P(Catalog, FitOfEveryModel, testing::ValuesIn(all_choices()), [](const auto& the_case) {
-  std::string name = the_case.param;
-  std::ranges::replace_if(
-      name, [](char c) { return c == '+' || c == '-'; }, '_');
-  return name;
-});
-
 TEST(Fit, WeightTwoIsTheRowTwice) {
   const Cohort once =
       test::random_cohort({.students = 40, .courses = 5, .periods = 2, .unknown = 0.1}, RandomStream(31));
@@ -269,6 +186,43 @@ TEST(Fit, WeightTwoIsTheRowTwice) {
     // Probit's regressions stop within a tolerance, so rounding may take one step more or less.
     EXPECT_NEAR(a.state_entropy, b.state_entropy, 1e-9 * (1 + b.state_entropy)) << choice;
     EXPECT_EQ(a.student_weight, b.student_weight);
+  }
+}
+
+TEST(Fit, ConvergenceIsJudgedPerStudent) {
+  // The same students five times climb by the same steps, each five times as high.
+  const Cohort once =
+      test::random_cohort({.students = 60, .courses = 5, .periods = 2, .taken = 0.4, .unknown = 0}, RandomStream(33));
+  std::vector<std::int64_t> often;
+  for (std::int64_t i = 0; i < 300; ++i)
+    often.push_back(i % 60);
+  const Cohort copies = test::changed(once.select(often), [](CohortParts& parts) {
+    for (std::size_t s = 0; s < parts.students.size(); ++s)
+      parts.students[s] += "-" + std::to_string(s / 60);
+  });
+  for (const char* choice : {"nb", "cmm+bernoulli"}) {
+    FitOptions options = options_for(choice, 2);
+    options.set("iterations", 500).set("tolerance", 1e-5).set("pseudocount", 0.0).set("state-pseudocount", 0.0);
+    const Compute compute(1);
+    TrainingContext few{compute}, many{compute};
+    few.labels = random_labels(once, 2, RandomStream(34));
+    for (int copy = 0; copy < 5; ++copy) {
+      for (LabelRow row : few.labels) {
+        row.student += "-" + std::to_string(copy);
+        many.labels.push_back(row);
+      }
+    }
+    const FitResult a = fit_model(once, options, few), b = fit_model(copies, options, many);
+    EXPECT_TRUE(a.converged) << choice;
+    EXPECT_GT(a.iterations, 5) << choice;
+    EXPECT_EQ(a.iterations, b.iterations) << choice;
+    EXPECT_NEAR(5 * a.log_likelihood, b.log_likelihood, 1e-9 * std::abs(b.log_likelihood)) << choice;
+    // The last step was under the tolerance, the one before it not.
+    const auto step = [&](std::size_t at) {
+      return (a.objective_trace[at] - a.objective_trace[at - 1]) / 60 / (1 + std::abs(a.objective_trace[at] / 60));
+    };
+    EXPECT_LT(step(a.objective_trace.size() - 1), 1e-5) << choice;
+    EXPECT_GE(step(a.objective_trace.size() - 2), 1e-5) << choice;
   }
 }
 
@@ -325,31 +279,6 @@ TEST(Fit, CanBeMatchedToAnEarlierModel) {
               0, 1e-9);
 }
 
-/// Students whose every bit is drawn from a model; all periods present.
-Cohort cohort_drawn_from(const HiddenChain& truth, std::int64_t students) {
-  const Id periods = truth.schema().period_count();
-  std::vector<Id> all;
-  for (Id t = 0; t < periods; ++t)
-    all.push_back(t);
-  const EvidenceBatch nothing =
-      test::random_evidence(truth.schema(), students, false, RandomStream(1)).without_periods(all);
-  const EvidenceBatch drawn = truth.complete(nothing, RandomStream(2), Compute(2));
-  CohortParts parts;
-  parts.schema = truth.schema();
-  parts.students = drawn.students();
-  parts.status.assign(static_cast<std::size_t>(students * periods), EnrollmentStatus::enrolled);
-  BinaryMatrixBuilder enrollments(truth.schema().bit_count());
-  for (std::int64_t s = 0; s < students; ++s) {
-    for (Id t = 0; t < periods; ++t) {
-      for (const Id bit : drawn.taken(s, t))
-        enrollments.add(bit);
-      enrollments.finish_row();
-    }
-  }
-  parts.enrollments = std::move(enrollments).build();
-  return Cohort(std::move(parts));
-}
-
 TEST(Fit, FindsSimulatedGaussianStatesAgain) {
   // Two states with other means, and correlations of opposite sign within pairs of courses.
   ChainParameters parameters;
@@ -385,7 +314,7 @@ TEST(Fit, FindsSimulatedGaussianStatesAgain) {
   const Compute compute(2);
   TrainingContext context{compute};
   context.match = &truth;
-  const FitResult fit = fit_model(cohort_drawn_from(truth, 6000), options, context);
+  const FitResult fit = fit_model(test::drawn_cohort(truth, 6000, RandomStream(2)), options, context);
   // 3,000 students a state, blurred: shares to 0.03; learning on -1/+1 sees thresholded correlations, weaker ones.
   for (Id t = 0; t < 2; ++t)
     EXPECT_LT((test::chain_of(fit).course_probabilities(t) - truth.course_probabilities(t)).cwiseAbs().maxCoeff(),
@@ -419,7 +348,7 @@ TEST(Fit, FindsSimulatedParametersAgain) {
     return HiddenChain({"cmm", "bernoulli", false, TimeStructure::per_period, test::small_schema(8, 2)},
                        std::move(parameters));
   }();
-  const Cohort drawn = cohort_drawn_from(truth, 4000);
+  const Cohort drawn = test::drawn_cohort(truth, 4000, RandomStream(2));
   FitOptions options = options_for("cmm+bernoulli", 2);
   options.set("restarts", 3);
   options.set("iterations", 200);
@@ -521,10 +450,7 @@ TEST(Fit, AnswersOfGaussiansWeighStatesByMass) {
     std::vector<Id> all;
     for (Id bit = 0; bit < cohort.schema().bit_count(); ++bit)
       all.push_back(bit);
-    ArchiveWriter writer("model");
-    chain.save(writer);
-    writer.set("training", "{}");
-    const StoredModel loaded = load_model(ArchiveReader::from_bytes(writer.bytes(), "file"));
+    const StoredModel loaded = load_model(ArchiveReader::from_bytes(test::bytes_of_model(chain), "file"));
     EXPECT_EQ(loaded.model->marginals(evidence, all, compute).value, chain.marginals(evidence, all, compute).value);
     const FitResult plain = test::fit(cohort, options.set("calibrate", "none"));
     EXPECT_FALSE(test::chain_of(plain).parameters().mass_law) << choice;
@@ -565,65 +491,32 @@ TEST(Fit, CheckpointsContinueToTheSameBits) {
     options.set("iterations", 12);
     const FitResult whole = test::fit(cohort, options);
     const std::filesystem::path checkpoint = folder / "fit.checkpoint";
-    // Stopped again and again, wherever it happens to be: a progress report sets the flag at iteration after iteration.
-    int stops = 0;
-    std::optional<FitResult> resumed;
-    for (int budget = 3; !resumed; budget += 2) {
-      std::atomic<bool> interrupt = false;
-      int seen = 0;
-      const Compute compute(2, &interrupt);
-      TrainingContext context{compute};
-      context.progress = [&](const ProgressEvent&) {
-        if (++seen >= budget % 7 + 2) interrupt = true;
-      };
-      context.checkpoint = checkpoint;
-      context.checkpoint_interval = 0;
-      context.resume = true;
-      try {
-        resumed = fit_model(cohort, options, context);
-      } catch (const Interrupted&) {
-        ++stops;
-        ASSERT_TRUE(std::filesystem::exists(checkpoint));
-      }
-      ASSERT_LT(stops, 100);
-    }
-    EXPECT_GT(stops, 3) << choice;
-    EXPECT_EQ(resumed->trace, whole.trace) << choice;
-    ArchiveWriter a("model"), b("model");
-    whole.model->save(a);
-    resumed->model->save(b);
-    EXPECT_EQ(a.bytes(), b.bytes()) << choice;
-    EXPECT_EQ(resumed->restarts.size(), 3U);
+    SCOPED_TRACE(choice);
+    const FitResult resumed = test::fit_with_stops(cohort, options, checkpoint);
+    EXPECT_EQ(resumed.trace, whole.trace);
+    EXPECT_EQ(test::bytes_of_model(*resumed.model), test::bytes_of_model(*whole.model));
+    EXPECT_EQ(resumed.restarts.size(), 3U);
     // It stays until the model is safe: to be removed by whoever writes that.
     EXPECT_TRUE(std::filesystem::remove(checkpoint));
   }
 }
 
-/// Leaves the checkpoint of a fit that is stopped at the first event asked for; how it would be resumed.
-TrainingContext stopped(const Cohort& cohort, const FitOptions& options, const std::filesystem::path& checkpoint,
-                        const std::function<bool(const ProgressEvent&)>& at) {
+/// How a fit that was stopped would be resumed.
+TrainingContext resuming(const std::filesystem::path& checkpoint) {
   static const Compute compute(1);
-  std::atomic<bool> interrupt = false;
-  const Compute interruptible(1, &interrupt);
-  const auto writing_to = [&](const Compute& with) {
-    TrainingContext context{with};
-    context.checkpoint = checkpoint;
-    context.checkpoint_interval = 0;
-    context.resume = true;
-    return context;
-  };
-  TrainingContext context = writing_to(interruptible);
-  context.progress = [&](const ProgressEvent& event) { interrupt = at(event); };
-  EXPECT_THROW(fit_model(cohort, options, context), Interrupted);
-  return writing_to(compute);
+  TrainingContext context{compute};
+  context.checkpoint = checkpoint;
+  context.checkpoint_interval = 0;
+  context.resume = true;
+  return context;
 }
 
 TEST(Fit, ACheckpointOfAnotherFitIsRefused) {
   const test::TemporaryFolder folder;
   const Cohort cohort = test::random_cohort({.students = 50}, RandomStream(62));
   const FitOptions options = options_for("nb", 2);
-  const TrainingContext context =
-      stopped(cohort, options, folder / "c", [](const ProgressEvent& event) { return event.iteration >= 2; });
+  ASSERT_TRUE(test::stop_fit(cohort, options, folder / "c", [](const auto& event) { return event.iteration >= 2; }));
+  const TrainingContext context = resuming(folder / "c");
   EXPECT_THROW(fit_model(cohort, options_for("nb", 3), context), OptionError);
   const Cohort other = test::random_cohort({.students = 51}, RandomStream(62));
   EXPECT_THROW(fit_model(other, options, context), OptionError);
@@ -654,9 +547,10 @@ TEST(Fit, NumbersOfACheckpointAreWhole) {
   const Cohort cohort = test::random_cohort({.students = 50}, RandomStream(62));
   FitOptions options = options_for("nb", 2);
   options.set("restarts", 2);
-  const TrainingContext context = stopped(cohort, options, folder / "c", [](const ProgressEvent& event) {
+  ASSERT_TRUE(test::stop_fit(cohort, options, folder / "c", [](const ProgressEvent& event) {
     return event.phase.starts_with("climb 2") && event.iteration >= 1;
-  });
+  }));
+  const TrainingContext context = resuming(folder / "c");
   const std::string whole = read_text_file(context.checkpoint);
   for (const char* number : {"1e300", "-1e300", "2.5", "-1"}) {
     for (const std::string start : {R"(\\"version\\":)", R"(\\"reseeds\\":\[\[)", R"(\\"seed\\":)"}) {
@@ -689,22 +583,20 @@ TEST(Fit, RefusesWhatMakesNoSense) {
       fit_model(cohort, options, context);
     });
   };
-  EXPECT_EQ(refusal([](FitOptions& o, auto&) { o.set("states", 0); }), "states must be at least 1");
-  EXPECT_EQ(refusal([](FitOptions& o, auto&) { o.set("sates", 2); }),
-            "sates: nb has no such setting (did you mean 'states'?)");
-  EXPECT_EQ(refusal([](FitOptions& o, auto&) { o.set("ridge", 0.1); }), "ridge: nb has no such setting");
-  EXPECT_EQ(refusal([](auto&, TrainingContext& c) {
-              c.transitions = {{"1", 0, 0, 0, 1}};
-            }),
-            "transitions: a model of one step has none");
-  EXPECT_EQ(refusal([](auto&, TrainingContext& c) {
-              c.labels_file = "l.csv";
-              c.labels = {{"s0", "1", 7, 1, 4}};
-            }),
-            "l.csv:4: state 7 is not one of 0 .. 1");
-  EXPECT_EQ(refusal([](FitOptions& o, auto&) { o.set("weights", "w"); }),
-            "no student attribute 'w'; the cohort has none");
+  EXPECT_TRUE(test::says(refusal([](FitOptions& o, auto&) { o.set("states", 0); }), {"--states", "1"}));
+  EXPECT_TRUE(test::says(refusal([](FitOptions& o, auto&) { o.set("sates", 2); }), {"--sates", "nb", "'states'"}));
+  EXPECT_TRUE(test::says(refusal([](FitOptions& o, auto&) { o.set("ridge", 0.1); }), {"--ridge", "nb"}));
+  EXPECT_TRUE(test::says(refusal([](auto&, TrainingContext& c) {
+                           c.transitions = {{"1", 0, 0, 0, 1}};
+                         }),
+                         {"--transitions"}));
+  EXPECT_TRUE(test::says(refusal([](auto&, TrainingContext& c) {
+                           c.labels_file = "l.csv";
+                           c.labels = {{"s0", "1", 7, 1, 4}};
+                         }),
+                         {"l.csv:4", "7", "0", "1"}));
+  EXPECT_TRUE(test::says(refusal([](FitOptions& o, auto&) { o.set("weights", "w"); }), {"'w'"}));
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::fit_test

@@ -8,7 +8,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/models/model_file.h"
 
-namespace desirepath {
+namespace desirepath::leave_one_out_test {
 namespace {
 
 FitOptions options_for(const std::string& choice) {
@@ -98,12 +98,13 @@ TEST(LeaveOneOutRefusals, SayWhy) {
     const std::string record = test::record_of(cohort, options, fit);
     return test::message_of<OptionError>([&] { left_out_of(fit, record, scored); });
   };
-  EXPECT_EQ(refusal(options_for("tan"), cohort), "leave-one-out: there is none for the emission 'tree'");
-  EXPECT_EQ(refusal(options_for("nb"), other), "leave-one-out: the model was trained on another cohort than this one");
+  EXPECT_TRUE(test::says(refusal(options_for("tan"), cohort), {"leave-one-out", "'tree'"}));
+  const std::string of_another_cohort = refusal(options_for("nb"), other);
+  EXPECT_TRUE(test::says(of_another_cohort, {"leave-one-out"}));
+  EXPECT_FALSE(test::says(of_another_cohort, {"--validation"}));
   FitOptions validated = options_for("nb");
   validated.set("validation", 0.3);
-  EXPECT_EQ(refusal(validated, cohort),
-            "leave-one-out: the model was trained on a share of the students (validation); train on all");
+  EXPECT_TRUE(test::says(refusal(validated, cohort), {"leave-one-out", "--validation"}));
 }
 
 TEST(LeaveOneOutRecord, OfAnotherNumberOfStatesIsRefused) {
@@ -121,4 +122,4 @@ TEST(LeaveOneOutRecord, OfAnotherNumberOfStatesIsRefused) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::leave_one_out_test

@@ -14,7 +14,7 @@
 #include "desirepath/models/hidden_chain.h"
 #include "desirepath/queries/shown_states.h"
 
-namespace desirepath {
+namespace desirepath::publication_test {
 namespace {
 
 TEST(Publication, ProbabilitiesAreRoundedToWhatTheirStandardErrorBears) {
@@ -38,10 +38,26 @@ TEST(Publication, SmallStatesAreMergedAndTheCostIsTold) {
     FitResult fit = test::fit(cohort, options);
     const Publication report = publish(fit, task);
     EXPECT_LT(report.states, 12) << choice;
+    EXPECT_GE(report.states, 1) << choice;
+    ASSERT_EQ(std::ssize(fit.state_students), test::chain_of(fit).step_count()) << choice;
     EXPECT_LT(report.log_likelihood, report.log_likelihood_before) << choice;
     for (const auto& students : fit.state_students) {
       for (const double count : students)
         EXPECT_GE(count, 10) << choice;
+    }
+    // The standard error of a share of 60 students or fewer is a hundredth at least: no digit is finer.
+    if (std::string(choice) != "tan") {
+      int checked = 0;
+      for (const auto& emission : test::chain_of(fit).parameters().emissions) {
+        const RowMatrix& shares = dynamic_cast<const BernoulliEmission&>(*emission).probability();
+        for (Index i = 0; i < shares.size(); ++i) {
+          const double hundredths = 100 * shares.data()[i];
+          if (hundredths < 5 || hundredths > 95) continue;
+          EXPECT_NEAR(hundredths, std::round(hundredths), 1e-9) << choice;
+          ++checked;
+        }
+      }
+      EXPECT_GE(checked, 6) << choice;
     }
     const Vector scores =
         fit.model->log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, compute).value.col(0);
@@ -94,10 +110,21 @@ TEST(Publication, RareCoursesAreDropped) {
   const Cohort cohort =
       test::random_cohort({.students = 40, .courses = 12, .periods = 2, .taken = 0.12, .unknown = 0}, RandomStream(6));
   const Cohort kept = without_rare_courses(cohort, 10);
+  std::vector<std::string> common, found;
+  for (Id c = 0; c < 12; ++c) {
+    int takers = 0;
+    for (std::int64_t s = 0; s < cohort.student_count(); ++s)
+      takers +=
+          std::ranges::any_of(cohort.bits(s), [&](Id bit) { return cohort.schema().course_of(bit) == c; }) ? 1 : 0;
+    if (takers >= 10) common.push_back(cohort.schema().course(c).name);
+  }
+  for (const Course& course : kept.schema().courses())
+    found.push_back(course.name);
+  EXPECT_EQ(found, common);
   EXPECT_LT(kept.schema().course_count(), 12);
   EXPECT_GT(kept.schema().course_count(), 0);
   EXPECT_THROW(without_rare_courses(cohort, 41), PrivacyError);
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::publication_test

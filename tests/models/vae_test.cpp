@@ -6,26 +6,21 @@
 
 #include "support/example_cohorts.h"
 #include "support/fits.h"
+#include "support/stopped_fits.h"
 #include "support/support.h"
 #include "support/worlds.h"
 
 #include "desirepath/core/error.h"
 #include "desirepath/models/model_file.h"
 
-namespace desirepath {
+namespace desirepath::vae_test {
 namespace {
 
 constexpr Id courses = 3, periods = 2;
 
 Vae random_vae(Index hidden, Index latent, std::uint64_t seed) {
-  RandomStream draws = RandomStream(seed).child("vae");
-  const VaeShape shape{courses * periods, hidden, latent};
-  Vector parameters(shape.size()), shares(shape.bits);
-  for (double& value : parameters)
-    value = 0.8 * draws.normal();
-  for (double& value : shares)
-    value = 0.1 + 0.8 * draws.uniform();
-  return {test::small_schema(courses, periods), VaeNetwork(shape, parameters, shares)};
+  return {test::small_schema(courses, periods),
+          test::random_vae_network(courses * periods, hidden, latent, RandomStream(seed).child("vae"))};
 }
 
 std::vector<std::int64_t> numbered(std::int64_t count) {
@@ -212,17 +207,10 @@ TEST(Vae, CompletionsKeepWhatIsKnownAndFollowTheIntegrals) {
   }
 }
 
-std::vector<std::byte> bytes_of(const Model& model, const std::string& training = "{}") {
-  ArchiveWriter archive("model");
-  model.save(archive);
-  archive.set("training", training);
-  return archive.bytes();
-}
-
 TEST(Vae, ComesBackFromItsFile) {
   const Vae vae = random_vae(6, 3, 6);
-  const StoredModel loaded = load_model(ArchiveReader::from_bytes(bytes_of(vae), "file"));
-  EXPECT_EQ(bytes_of(*loaded.model), bytes_of(vae));
+  const StoredModel loaded = load_model(ArchiveReader::from_bytes(test::bytes_of_model(vae), "file"));
+  EXPECT_EQ(test::bytes_of_model(*loaded.model), test::bytes_of_model(vae));
   EXPECT_EQ(loaded.model->parameter_count(), vae.parameter_count());
   const EvidenceBatch known = some_evidence(20, 7);
   const Compute compute(1);
@@ -233,9 +221,10 @@ TEST(Vae, ComesBackFromItsFile) {
   VaeNetwork wild = vae.network();
   wild.parameters()[3] = 1e9;
   const Vae other(vae.schema(), wild);
-  EXPECT_THROW(load_model(ArchiveReader::from_bytes(bytes_of(other), "file")), ArchiveError);
-  EXPECT_EQ(test::message_of<OptionError>([&] { vae.log_likelihood(known, LikelihoodKind::mass, compute, {}); }),
-            "vae has no mass, only an estimated lower_bound on the mass");
+  EXPECT_THROW(load_model(ArchiveReader::from_bytes(test::bytes_of_model(other), "file")), ArchiveError);
+  EXPECT_TRUE(
+      test::says(test::message_of<OptionError>([&] { vae.log_likelihood(known, LikelihoodKind::mass, compute, {}); }),
+                 {"vae", "mass", "lower_bound"}));
 }
 
 TEST(Vae, AnswersDependOnNeitherThreadsNorCompany) {
@@ -256,23 +245,19 @@ TEST(Vae, AnswersDependOnNeitherThreadsNorCompany) {
 /// Two kinds of students, of many or of few courses, some periods unknown.
 Cohort two_kinds(std::int64_t students, std::uint64_t seed) {
   RandomStream draws(seed);
-  CohortParts parts;
-  parts.schema = test::small_schema(8, 2);
-  BinaryMatrixBuilder enrollments(parts.schema.bit_count());
+  test::CohortMaker made(8, 2);
   for (std::int64_t s = 0; s < students; ++s) {
-    parts.students.push_back("s" + std::to_string(s));
+    made.add_student();
     const double p = draws.bernoulli(0.5) ? 0.85 : 0.15;
     for (Id t = 0; t < 2; ++t) {
       const bool there = t == 0 || draws.bernoulli(0.8);
-      parts.status.push_back(there ? EnrollmentStatus::enrolled : EnrollmentStatus::unknown);
+      if (!there) made.set(t, Presence::unknown);
       for (Id c = 0; c < 8 && there; ++c) {
-        if (draws.bernoulli(p)) enrollments.add(parts.schema.bit(t, c));
+        if (draws.bernoulli(p)) made.take(t, c);
       }
-      enrollments.finish_row();
     }
   }
-  parts.enrollments = std::move(enrollments).build();
-  return Cohort(std::move(parts));
+  return made.build();
 }
 
 FitOptions small_vae() {
@@ -310,27 +295,17 @@ TEST(Vae, IsTakenUpFromItsCheckpointsToTheBit) {
   const Cohort cohort = two_kinds(200, 3);
   FitOptions options = small_vae();
   options.set("epochs", 25);
-  std::atomic<bool> interrupt = false;
-  const Compute compute(1, &interrupt);
-  const auto saved = [&](const FitResult& fit) { return bytes_of(*fit.model, test::record_of(cohort, options, fit)); };
-  const std::vector<std::byte> whole = saved(fit_model(cohort, options, {compute}));
+  const auto saved = [&](const FitResult& fit) {
+    return test::bytes_of_model(*fit.model, test::record_of(cohort, options, fit));
+  };
+  const FitResult whole = test::fit(cohort, options, 1);
+  // No checkpoint is due in a minute: each is the one that being stopped writes.
+  const test::StoppedFits runs{.least = 4, .most = 4, .checkpoint_interval = 60};
+  EXPECT_EQ(saved(test::fit_with_stops(cohort, options, folder / "c", runs)), saved(whole));
+  const Compute compute(1);
   TrainingContext context{compute};
   context.checkpoint = folder / "c";
   context.resume = true;
-  int epochs = 0, stops = 0;
-  context.progress = [&](const ProgressEvent&) { interrupt = ++epochs % 4 == 0; };
-  std::optional<FitResult> resumed;
-  while (!resumed) {
-    try {
-      resumed = fit_model(cohort, options, context);
-    } catch (const Interrupted&) {
-      interrupt = false;
-      ASSERT_LT(++stops, 50);
-    }
-  }
-  EXPECT_GT(stops, 3);
-  EXPECT_EQ(saved(*resumed), whole);
-  context.progress = {};
   options.set("hidden", 13);
   EXPECT_THROW(fit_model(cohort, options, context), OptionError);
 }
@@ -339,7 +314,8 @@ TEST(Vae, PeriodsAfterLeavingCountAsUnknown) {
   const Cohort leavers =
       test::random_cohort({.students = 60, .courses = 4, .periods = 3, .left = 0.5}, RandomStream(6));
   const FitResult fit = test::fit(leavers, small_vae().set("epochs", 3));
-  EXPECT_TRUE(std::ranges::any_of(fit.warnings, [](const auto& text) { return text.find("leave") != text.npos; }));
+  EXPECT_TRUE(test::any_says(fit.warnings, {"vae"}));
+  EXPECT_FALSE(test::any_says(test::fit(two_kinds(60, 4), small_vae().set("epochs", 3)).warnings, {"vae"}));
   const EvidenceBatch known = EvidenceBatch::of(leavers);
   EvidenceBuilder unknown(known);
   for (std::int64_t s = 0; s < known.student_count(); ++s) {
@@ -375,14 +351,15 @@ TEST(Vae, WhatItCannotTakeIsRefused) {
   const FitResult first = fit_model(cohort, options, {compute});
   TrainingContext warm{compute}, match{compute};
   warm.warm = match.match = first.model.get();
-  EXPECT_TRUE(std::isfinite(fit_model(cohort, options, warm).log_likelihood));
+  EXPECT_GT(fit_model(cohort, options, warm).trace.front(), first.trace.front());  // not anew
   EXPECT_THROW(fit_model(cohort, options, match), OptionError);
-  EXPECT_EQ(test::message_of<OptionError>([&] { fit_model(cohort, small_vae().set("latent", 3), warm); }),
-            "warm: the model has 12 hidden values and a code of 2");
+  EXPECT_TRUE(test::says(test::message_of<OptionError>([&] { fit_model(cohort, small_vae().set("latent", 3), warm); }),
+                         {"--warm", "12", "2"}));
   const FitResult nb = test::fit(cohort, FitOptions("nb").set("states", 2));
   warm.warm = nb.model.get();
-  EXPECT_EQ(test::message_of<OptionError>([&] { fit_model(cohort, options, warm); }), "warm: the model is nb, not vae");
+  EXPECT_TRUE(
+      test::says(test::message_of<OptionError>([&] { fit_model(cohort, options, warm); }), {"--warm", "nb", "vae"}));
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::vae_test

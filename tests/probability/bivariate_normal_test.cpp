@@ -9,7 +9,7 @@
 #include "desirepath/core/types.h"
 #include "desirepath/probability/normal.h"
 
-namespace desirepath {
+namespace desirepath::bivariate_normal_test {
 namespace {
 
 struct KnownValue {
@@ -77,4 +77,4 @@ TEST(BivariateNormalProperty, TheTetrachoricCorrelationInvertsIt) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::bivariate_normal_test

@@ -8,7 +8,7 @@
 #include "desirepath/probability/log_space.h"
 #include "desirepath/probability/markov_chain.h"
 
-namespace desirepath {
+namespace desirepath::chain_test {
 namespace {
 
 TEST(LogSpace, SumsOfExponentials) {
@@ -78,6 +78,46 @@ TEST(MarkovChain, SurvivesWhereOnlyAFarWorseStateIsPossible) {
   EXPECT_EQ(posterior.states().sum(), 0);
   RandomStream stream(1);
   EXPECT_THROW(sample_path(prior, logs, stream), NumericalError);
+}
+
+TEST(MarkovChain, InLogarithmsEqualsEnumeration) {
+  // A third state explains everything and cannot be: beside it the others' probabilities underflow.
+  ChainPrior prior;
+  prior.initial = Vector(3);
+  prior.initial << 0.7, 0.3, 0;
+  for (const double stay : {0.9, 0.6}) {
+    Matrix transition(3, 3);
+    transition << stay, 1 - stay, 0, 0.25, 0.75, 0, 0, 0, 1;
+    prior.transitions.push_back(transition);
+  }
+  constexpr double far = -1000;
+  RowMatrix logs(3, 3);
+  logs << far - 1, far - 3, 0, far - 2, far - 0.5, 0, far - 1.5, far - 1, 0;
+  double total = 0;
+  RowMatrix gamma = RowMatrix::Zero(3, 3);
+  Matrix pairs[2] = {Matrix::Zero(3, 3), Matrix::Zero(3, 3)};
+  for (const int a : {0, 1}) {
+    for (const int b : {0, 1}) {
+      for (const int c : {0, 1}) {
+        const double p = prior.initial[a] * prior.transitions[0](a, b) * prior.transitions[1](b, c) *
+                         std::exp(logs(0, a) + logs(1, b) + logs(2, c) - 3 * far);
+        total += p;
+        gamma(0, a) += p;
+        gamma(1, b) += p;
+        gamma(2, c) += p;
+        pairs[0](a, b) += p;
+        pairs[1](b, c) += p;
+      }
+    }
+  }
+  ChainPosterior posterior(prior);
+  EXPECT_NEAR(posterior.run(logs), 3 * far + std::log(total), 1e-10);
+  EXPECT_LT((posterior.states() - gamma / total).cwiseAbs().maxCoeff(), 1e-10);
+  for (Index step = 0; step < 2; ++step) {
+    Matrix found = Matrix::Zero(3, 3);
+    posterior.add_pairs(step, 2, found);
+    EXPECT_LT((found - 2 * pairs[step] / total).cwiseAbs().maxCoeff(), 1e-10) << step;
+  }
 }
 
 TEST(MarkovChain, MostLikelyPathIsTheBestOfAll) {
@@ -152,4 +192,4 @@ TEST(Assignment, IsTheCheapest) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::chain_test

@@ -8,7 +8,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/probability/normal.h"
 
-namespace desirepath {
+namespace desirepath::factor_ep_test {
 namespace {
 
 double corrected(FactorEp& ep, const KnownSigns& signs) {
@@ -103,8 +103,17 @@ TEST(FactorEp, SurvivesExtremes) {
       FactorEp ep(factors);
       for (const std::vector<Id>& taken : {std::vector<Id>{}, std::vector<Id>{0, 1, 2, 7, 9}}) {
         const FactorPosterior& posterior = ep.solve({taken});
-        EXPECT_TRUE(std::isfinite(posterior.log_probability)) << loading << " " << level;
-        EXPECT_LE(posterior.log_probability, 0);
+        // All courses together are no likelier than the least likely of them.
+        double least = 0;
+        for (Id j = 0; j < courses; ++j) {
+          const double alone = level / std::sqrt(1 + slopes.row(j).squaredNorm());
+          least = std::min(least, log_normal_cdf(std::ranges::count(taken, j) > 0 ? alone : -alone));
+        }
+        EXPECT_LE(posterior.log_probability, least + 0.05) << loading << " " << level;
+        if (loading < 0.1) {
+          EXPECT_NEAR(posterior.log_probability, test::quadrature_log_probability(factors, {taken}),
+                      1e-3 * (1 - posterior.log_probability));
+        }
         EXPECT_TRUE(std::isfinite(ep.correction()));
         EXPECT_TRUE(posterior.mean.allFinite() && posterior.precision_factor.allFinite());
       }
@@ -138,4 +147,4 @@ TEST(ThresholdedFactors, RefusesWhatIsNoModel) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::factor_ep_test

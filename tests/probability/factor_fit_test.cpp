@@ -7,7 +7,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/random_stream.h"
 
-namespace desirepath {
+namespace desirepath::factor_fit_test {
 namespace {
 
 RowMatrix random_loadings(Index courses, Index factors, double scale, std::uint64_t seed) {
@@ -65,4 +65,4 @@ TEST(FactorFit, EdgesAndRefusals) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::factor_fit_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace desirepath {
+namespace desirepath::factor_nodes_test {
 namespace {
 
 TEST(FactorNodes, WeightsSumToOneAndNodesStandForThePrior) {
@@ -15,4 +15,4 @@ TEST(FactorNodes, WeightsSumToOneAndNodesStandForThePrior) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::factor_nodes_test

@@ -8,7 +8,7 @@
 
 #include "desirepath/core/error.h"
 
-namespace desirepath {
+namespace desirepath::factor_sampler_test {
 namespace {
 
 FactorEstimate estimate(const ThresholdedFactors& factors, const KnownSigns& signs, std::int64_t points,
@@ -110,4 +110,4 @@ TEST(FactorSampler, RefusesNoPoints) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::factor_sampler_test

@@ -7,7 +7,7 @@
 
 #include "desirepath/probability/bivariate_normal.h"
 
-namespace desirepath {
+namespace desirepath::gaussian_ep_test {
 namespace {
 
 /// log P of two courses, exactly.
@@ -45,4 +45,4 @@ TEST(GaussianEp, IsTheSameAsOnTheFactors) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::gaussian_ep_test

@@ -6,7 +6,7 @@
 
 #include "desirepath/core/random_stream.h"
 
-namespace desirepath {
+namespace desirepath::log_weights_test {
 namespace {
 
 TEST(LogWeights, SumsWhatWouldOverflow) {
@@ -52,4 +52,4 @@ TEST(LogWeights, ScramblesGiveAMeanAndItsRelativeError) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::log_weights_test

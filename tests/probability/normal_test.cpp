@@ -10,7 +10,7 @@
 #include "desirepath/core/types.h"
 #include "desirepath/probability/normal_kernels.h"
 
-namespace desirepath {
+namespace desirepath::normal_test {
 namespace {
 
 struct KnownValue {
@@ -109,9 +109,17 @@ TEST(Normal, LimitsAreExactAndNothingIsEverNaN) {
     EXPECT_FALSE(std::isnan(log_normal_cdf(t))) << t;
     EXPECT_TRUE(std::isfinite(inverse_mills_ratio(t))) << t;
     EXPECT_LE(log_normal_cdf(t), 0) << t;
+    if (t < -1e6 && t > -1e100) {
+      EXPECT_NEAR(inverse_mills_ratio(t) / -t, 1, 1e-9) << t;
+    } else if (t > 1) {
+      EXPECT_GE(inverse_mills_ratio(t), 0) << t;
+      EXPECT_LE(inverse_mills_ratio(t), 1e-290) << t;
+    }
   }
-  for (const double log_p : {-1e308, -1e100, -745.0, -40.5, -40.4, -0.6931471805599453, -0.69, -1e-300})
-    EXPECT_TRUE(std::isfinite(normal_quantile_of_log(log_p))) << log_p;
+  for (const double log_p : {-1e100, -745.0, -40.5, -40.4, -0.6931471805599453, -0.69})
+    EXPECT_NEAR(log_normal_cdf(normal_quantile_of_log(log_p)) / log_p, 1, 1e-9) << log_p;
+  EXPECT_LT(normal_quantile_of_log(-1e308), -1e149);
+  EXPECT_NEAR(normal_quantile_of_log(-1e-300), 37.0470962993612, 1e-9);
   EXPECT_NEAR(normal_quantile(1e-300), -37.0470962993612, 1e-12);
   EXPECT_NEAR(normal_quantile(5e-324), -38.4674, 2);  // below the smallest normal number only the order is kept
 }
@@ -159,4 +167,4 @@ TEST(NormalProperty, BothSidesSumToOneAndTheDerivativeIsTheMillsRatio) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::normal_test

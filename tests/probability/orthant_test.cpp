@@ -10,7 +10,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/probability/normal.h"
 
-namespace desirepath {
+namespace desirepath::orthant_test {
 namespace {
 
 OrthantEstimate estimate(const OrthantProblem& problem, OrthantEstimator estimator, std::int64_t samples,
@@ -79,7 +79,8 @@ TEST(Orthant, PlainSeparationFailsOnNegativeChainsAndSaysSo) {
   const OrthantProblem problem = test::all_taken(60, NeighbourCorrelation{-0.5});
   const OrthantEstimate found = estimate(problem, OrthantEstimator::sov, 2048);
   EXPECT_LT(found.log_probability, -std::lgamma(62.0) - 10);
-  EXPECT_NE(found.note.find("scrambles disagree"), std::string::npos) << found.note;
+  EXPECT_NE(found.note, "");
+  EXPECT_EQ(estimate(problem, OrthantEstimator::tilted, 2048).note, "");
 }
 
 TEST(Orthant, TwoCenteredCoursesFollowTheArcsine) {
@@ -159,7 +160,7 @@ TEST(Orthant, ThePapersEstimatorStarvesOnStudentsWithManyCourses) {
   const OrthantEstimate starved = estimate(problem, OrthantEstimator::paper, 4096);
   EXPECT_EQ(starved.log_probability, -infinity);
   EXPECT_EQ(*starved.standard_error, infinity);
-  EXPECT_NE(starved.note.find("none of 32,768 samples had all of the 10 courses"), std::string::npos) << starved.note;
+  EXPECT_TRUE(test::says(starved.note, {"32,768", "10"}));
   const double truth = 10 * std::log(0.02) + 30 * std::log(0.98);
   EXPECT_NEAR(estimate(problem, OrthantEstimator::tilted, 64).log_probability, truth, 1e-9);
   EXPECT_NEAR(estimate(problem, OrthantEstimator::factor, 64).log_probability, truth, 1e-9);
@@ -301,7 +302,6 @@ TEST(Orthant, AnEstimateAboveZeroIsClampedAndItsErrorSaysSo) {
     if (found.note.empty()) continue;
     clamped = true;
     EXPECT_EQ(found.log_probability, 0);
-    EXPECT_NE(found.note.find("clamped"), std::string::npos);
     EXPECT_GT(*found.standard_error, 0);
   }
   EXPECT_TRUE(clamped);
@@ -346,42 +346,45 @@ TEST(Orthant, NamesAreReadAndMisreadKindly) {
   for (const OrthantEstimator estimator : {OrthantEstimator::paper, OrthantEstimator::sov, OrthantEstimator::tilted,
                                            OrthantEstimator::ep, OrthantEstimator::factor})
     EXPECT_EQ(parse_orthant_estimator(to_string(estimator)), estimator);
-  const std::string message = test::message_of<OptionError>([] { parse_orthant_estimator("tiltd"); });
-  EXPECT_NE(message.find("did you mean 'tilted'"), std::string::npos) << message;
+  EXPECT_TRUE(test::says(test::message_of<OptionError>([] { parse_orthant_estimator("tiltd"); }), {"tiltd", "tilted"}));
 }
 
 TEST(Orthant, RefusesWhatIsNoProblem) {
   const OrthantProblem good = test::all_taken(3, Equicorrelation{0.5});
-  const auto refuses = [&](auto change, const std::string& part) {
+  std::vector<std::string> messages;
+  const auto refuses = [&](auto change, const std::vector<std::string>& facts) {
     OrthantProblem bad = good;
     change(bad);
     const std::string message = test::message_of<InputError>([&] { estimate_orthant(bad, {}, RandomStream(1)); });
-    EXPECT_NE(message.find(part), std::string::npos) << message;
+    EXPECT_TRUE(test::says(message, facts));
+    EXPECT_EQ(std::ranges::count(messages, message), 0) << message;  // no two faults are told alike
+    messages.push_back(message);
   };
-  refuses([](OrthantProblem& p) { p.mean[1] = NAN; }, "not a finite number");
-  refuses([](OrthantProblem& p) { p.taken.pop_back(); }, "x has 2 rows");
-  refuses([](OrthantProblem& p) { p.taken[0] = 2; }, "x[0] is 2");
-  refuses([](OrthantProblem& p) { p.covariance = Equicorrelation{1.0}; }, "rho is 1");
-  refuses([](OrthantProblem& p) { p.covariance = Equicorrelation{-0.5}; }, "rho is -0.5");
-  refuses([](OrthantProblem& p) { p.covariance = NeighbourCorrelation{0.8}; }, "neighbour_corr is 0.8");
-  refuses([](OrthantProblem& p) { p.covariance = FullCovariance{Matrix::Identity(2, 2)}; }, "Sigma has 2 rows");
-  refuses([](OrthantProblem& p) { p.covariance = FullCovariance{Matrix::Ones(3, 3)}; }, "not positive definite");
+  refuses([](OrthantProblem& p) { p.mean[1] = NAN; }, {"mean"});
+  refuses([](OrthantProblem& p) { p.taken.pop_back(); }, {"x", "2", "3"});
+  refuses([](OrthantProblem& p) { p.taken[0] = 2; }, {"x[0]", "2"});
+  refuses([](OrthantProblem& p) { p.covariance = Equicorrelation{1.0}; }, {"rho", "1"});
+  refuses([](OrthantProblem& p) { p.covariance = Equicorrelation{-0.5}; }, {"rho", "-0.5"});
+  refuses([](OrthantProblem& p) { p.covariance = NeighbourCorrelation{0.8}; }, {"neighbour_corr", "0.8"});
+  refuses([](OrthantProblem& p) { p.covariance = FullCovariance{Matrix::Identity(2, 2)}; }, {"Sigma", "2", "3"});
+  refuses([](OrthantProblem& p) { p.covariance = FullCovariance{Matrix::Ones(3, 3)}; },
+          {"1", "0"});  // course, variance
   refuses(
       [](OrthantProblem& p) {
         p.covariance = FullCovariance{Matrix{{1, 2, 0}, {0, 1, 0}, {0, 0, 1}}};
       },
-      "not symmetric");
+      {"Sigma", "2", "0"});
   refuses(
       [](OrthantProblem& p) {
         p.covariance = FactorCovariance{RowMatrix::Ones(3, 1), Vector{{1.0, 0.0, 1.0}}};
       },
-      "D[1] is 0");
+      {"D[1]", "0"});
   refuses(
       [](OrthantProblem& p) {
         p.covariance = FactorCovariance{RowMatrix::Ones(2, 1), Vector::Ones(3)};
       },
-      "Lambda has 2 rows");
-  refuses([](OrthantProblem& p) { p = {Vector(), Equicorrelation{0.5}, {}}; }, "no courses");
+      {"Lambda", "2", "3"});
+  refuses([](OrthantProblem& p) { p = {Vector(), Equicorrelation{0.5}, {}}; }, {});
 
   OrthantOptions options;
   options.estimator = OrthantEstimator::factor;
@@ -398,4 +401,4 @@ TEST(Orthant, RefusesWhatIsNoProblem) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::orthant_test

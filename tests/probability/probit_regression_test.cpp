@@ -9,7 +9,7 @@
 #include "desirepath/probability/factor_nodes.h"
 #include "desirepath/probability/normal.h"
 
-namespace desirepath {
+namespace desirepath::probit_regression_test {
 namespace {
 
 struct Problem {
@@ -110,4 +110,4 @@ TEST(ProbitRegression, InterceptsMakeTheShares) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::probit_regression_test

@@ -10,7 +10,7 @@
 
 #include "desirepath/core/error.h"
 
-namespace desirepath {
+namespace desirepath::quasi_random_test {
 namespace {
 
 std::vector<double> coordinates(const QuasiRandomPoints& points, Index dimension, std::int64_t count) {
@@ -132,4 +132,4 @@ TEST(QuasiRandom, RefusesImpossibleCounts) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::quasi_random_test

@@ -7,7 +7,7 @@
 
 #include "desirepath/probability/normal.h"
 
-namespace desirepath {
+namespace desirepath::truncated_sample_test {
 namespace {
 
 TEST(TruncatedSample, HasTheMomentsOfTwoTruncatedVariables) {
@@ -70,4 +70,4 @@ TEST(TruncatedSample, MeansAreWithinTheirErrors) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::truncated_sample_test

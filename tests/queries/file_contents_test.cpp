@@ -7,7 +7,7 @@
 
 #include "desirepath/core/error.h"
 
-namespace desirepath {
+namespace desirepath::file_contents_test {
 namespace {
 
 FileContents contents_of_checkpoint(const std::string& header, const std::string& em) {
@@ -29,4 +29,4 @@ TEST(FileContents, CountsOfACheckpointAreCounts) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::file_contents_test

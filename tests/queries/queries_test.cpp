@@ -1,6 +1,8 @@
 // Questions through the catalog, on few bits, against enumeration of all worlds.
 #include <cmath>
 
+#include <nlohmann/json.hpp>
+
 #include "support/example_cohorts.h"
 #include "support/support.h"
 #include "support/worlds.h"
@@ -15,28 +17,10 @@
 #include "desirepath/queries/prerequisites.h"
 #include "desirepath/queries/typical_groups.h"
 
-namespace desirepath {
+namespace desirepath::queries_test {
 namespace {
 
 using test::World;
-
-/// Students with these bits, there in every period.
-Cohort cohort_of(const Schema& schema, const std::vector<std::vector<Id>>& records) {
-  CohortParts parts{schema, {}, {}, {}, {}, {}};
-  BinaryMatrixBuilder taken(schema.bit_count());
-  for (std::size_t s = 0; s < records.size(); ++s) {
-    parts.students.push_back(std::to_string(s));
-    for (Id t = 0; t < schema.period_count(); ++t) {
-      parts.status.push_back(EnrollmentStatus::enrolled);
-      for (const Id bit : records[s]) {
-        if (schema.period_of(bit) == t) taken.add(bit);
-      }
-      taken.finish_row();
-    }
-  }
-  parts.enrollments = std::move(taken).build();
-  return Cohort(std::move(parts));
-}
 
 class Questions : public testing::TestWithParam<test::ChainCase> {
  protected:
@@ -128,11 +112,13 @@ TEST_P(Questions, SampleDrawsTheJointDistribution) {
 TEST_P(Questions, SurprisesAreGivenTheRest) {
   const EvidenceBatch known = test::random_evidence(schema(), 12, GetParam().left, RandomStream(3).child("evidence"));
   const Vector usual = Vector::Ones(9);
+  int surprises = 0;
   for (std::int64_t s = 0; s < 12; ++s) {
     double last = 0;
     for (const Surprise& surprise : find_surprises(*stored_.model, known, s, usual, compute_)) {
       EXPECT_GE(surprise.probability, last);
       last = surprise.probability;
+      ++surprises;
       EvidenceBuilder rest(3, 3);
       rest.begin_student({});
       for (Id t = 0; t < 3; ++t) {
@@ -150,6 +136,7 @@ TEST_P(Questions, SurprisesAreGivenTheRest) {
                   1e-9);
     }
   }
+  EXPECT_GT(surprises, 12);
 }
 
 TEST_P(Questions, PrerequisitesAreDifferencesOfProbabilities) {
@@ -158,13 +145,14 @@ TEST_P(Questions, PrerequisitesAreDifferencesOfProbabilities) {
       test::random_chain(GetParam().model, *GetParam().truth, 3, 2, 2, GetParam().left, RandomStream(8));
   const std::vector<World> worlds = test::enumerate_worlds(chain, *GetParam().truth);
   const std::vector<std::vector<Id>> records = {{0, 4}, {0, 1, 5}, {1}, {0, 4, 5}, {2, 4}};
-  const Cohort cohort = cohort_of(chain.schema(), records);
+  const Cohort cohort = test::cohort_of_bits(chain.schema(), records);
   std::vector<std::vector<Id>> often;  // fewer are told nowhere
   for (int i = 0; i < 5; ++i)
     often.insert(often.end(), records.begin(), records.end());
   PrerequisiteOptions options;
   options.disclosure = Disclosure(5);
-  const auto pairs = find_prerequisites(chain, cohort_of(chain.schema(), often), options, RandomStream(1), compute_);
+  const auto pairs =
+      find_prerequisites(chain, test::cohort_of_bits(chain.schema(), often), options, RandomStream(1), compute_);
   const auto chance = [&](std::size_t s, Id p, bool with, Id c) {
     double all = 0, some = 0;
     for (const World& world : worlds) {
@@ -209,6 +197,7 @@ TEST_P(Questions, PrerequisitesAreDifferencesOfProbabilities) {
   };
   const DirectEffects effects = direct_effects(chain, cohort, 100, RandomStream(1), compute_);
   EXPECT_EQ(effects.students, 5);
+  int compared = 0;
   for (Id p = 0; p < 3; ++p) {
     for (Id c = 0; c < 3; ++c) {
       std::vector<double> had, residual, variance;
@@ -232,10 +221,12 @@ TEST_P(Questions, PrerequisitesAreDifferencesOfProbabilities) {
         spread += std::pow((had[i] - mean) * residual[i], 2);
       }
       if (information < 1e-9) continue;
+      ++compared;
       EXPECT_NEAR(effects.log_odds(p, c), score / information, 1e-8) << p << " " << c;
       EXPECT_NEAR(effects.error(p, c), std::sqrt(spread) / information, 1e-8) << p << " " << c;
     }
   }
+  EXPECT_GE(compared, 4);
 }
 
 TEST_P(Questions, PlansEqualEnumeration) {
@@ -277,6 +268,7 @@ TEST_P(Questions, PlansEqualEnumeration) {
   const auto ways = find_ways(*stored_.model, task, 4000, 1, RandomStream(3), compute_);
   ASSERT_EQ(ways.size(), 1U);
   EXPECT_EQ(ways[0].share, 1);
+  EXPECT_GE(ways[0].courses.size(), 1U);
   for (const PlanWay::Entry& entry : ways[0].courses) {
     const double reached = truth(known, 0, [&](const World& world) { return taken(world, 8); });
     const double p =
@@ -288,7 +280,7 @@ TEST_P(Questions, PlansEqualEnumeration) {
 TEST_P(Questions, TimingsAreJudgedByTheOtherCourses) {
   // Three courses in five parts: each is judged alone, by all others.
   const std::vector<std::vector<Id>> records = {{0, 4, 8}, {1, 3, 5}, {2, 6}, {4, 5, 7}};
-  const Cohort cohort = cohort_of(schema(), records);
+  const Cohort cohort = test::cohort_of_bits(schema(), records);
   const auto judged = judge_timings(*stored_.model, cohort, 100, true, RandomStream(2), compute_);
   ASSERT_EQ(judged.size(), records.size());
   for (const JudgedStudent& student : judged) {
@@ -326,6 +318,25 @@ INSTANTIATE_TEST_SUITE_P(Catalog, Questions, testing::ValuesIn(test::chain_cases
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });
+
+TEST(Prerequisites, AreOrderedByTheFirstTimeOfEachCourse) {
+  const HiddenChain chain =
+      test::random_chain("nb", test::emission_truths().front(), 3, 3, 2, /*left=*/false, RandomStream(8));
+  // Course 0, then 1, then 0 again; and some who take 1 before 0.
+  std::vector<std::vector<Id>> records(25, {0, 4, 6});
+  records.resize(40, {1, 3});
+  PrerequisiteOptions options;
+  const auto pairs =
+      find_prerequisites(chain, test::cohort_of_bits(chain.schema(), records), options, RandomStream(1), Compute(1));
+  const auto pair =
+      std::ranges::find_if(pairs, [](const PrerequisitePair& one) { return one.prerequisite == 0 && one.course == 1; });
+  ASSERT_NE(pair, pairs.end());
+  EXPECT_EQ(pair->takers, 40);
+  EXPECT_EQ(pair->before, 25);
+  EXPECT_DOUBLE_EQ(pair->coverage, 25.0 / 40);
+  ASSERT_TRUE(pair->asymmetry);
+  EXPECT_DOUBLE_EQ(*pair->asymmetry, (25.0 - 15) / 40);
+}
 
 TEST(CurriculumText, LeavesOutWhatWouldCloseACircle) {
   Course calculus{.name = "MATH 51", .label = "Calculus, I"};
@@ -383,6 +394,53 @@ TEST(Delays, PairsKeptApartByTheScheduleNotByTheirOrder) {
   EXPECT_NEAR(apart[0].chance(2), std::exp(-20.0) * (1 + 20 + 200), 1e-13);
 }
 
+TEST(Delays, OnlyPairsSurelyApartAreTold) {
+  // 80 students, half of whom are expected to have two courses together; `together` of them do.
+  const auto sure = [](int together, double most_by_chance) {
+    std::vector<JudgedStudent> students;
+    for (int s = 0; s < 80; ++s)
+      students.push_back(judged_student(s, {{0, s % 2}, {1, s < together ? s % 2 : 1 - s % 2}}));
+    return surely_apart(students, 2, most_by_chance, Disclosure(10)).size();
+  };
+  EXPECT_EQ(sure(0, 1e-16), 1U);  // e^-40 = 4e-18
+  EXPECT_EQ(sure(0, 1e-18), 0U);
+  // Of one to nine nothing is told but that they are at most nine: 4e-9, were 40 expected.
+  EXPECT_EQ(sure(1, 5e-9), 1U);
+  EXPECT_EQ(sure(1, 3e-9), 0U);
+  EXPECT_EQ(sure(12, 3e-7), 1U);  // 2.1e-7
+  EXPECT_EQ(sure(12, 2e-7), 0U);
+  EXPECT_EQ(sure(20, 1), 0U);  // half of what is expected
+}
+
+TEST(Delays, DetoursAreEnrollmentsBeyondThoseExpectedBeforeTheGoal) {
+  // Course 2 is the goal, reached in the third period by all but the last five.
+  const Schema schema = test::small_schema(4, 3);
+  test::CohortMaker made(schema);
+  std::vector<JudgedStudent> students;
+  for (int s = 0; s < 45; ++s) {
+    made.add_student();
+    if (s < 38) made.take(0, 0);
+    if (s < 30) made.take(1, 0);
+    made.take(2, 0);  // with the goal, not before it
+    if (s < 20) made.take(0, 1);
+    if (s < 9) made.take(1, 3);
+    if (s < 40) made.take(2, 2);
+    if (s == 39) made.set(1, Presence::unknown);
+    JudgedStudent student{s, {{0, 0, {1, 0, 0}}}, std::vector<float>(12, 0.25F)};
+    if (s < 40) student.courses.push_back({2, 2, {0.25, 0.25, 0.5}});
+    students.push_back(student);
+  }
+  const auto detours = find_detours(students, made.build(), 2, Disclosure(10));
+  // Course 1 is taken as often as expected, course 3 by too few to be told.
+  ASSERT_EQ(detours.size(), 1U);
+  EXPECT_EQ(detours[0].course, 0);
+  EXPECT_EQ(detours[0].taken, 38 + 30);
+  EXPECT_EQ(detours[0].students, 38);
+  EXPECT_DOUBLE_EQ(detours[0].expected, 79 * 0.25);  // two periods of 40 students, one of them away in one
+  EXPECT_DOUBLE_EQ(detours[0].variance, 79 * 0.25 * 0.75);
+  EXPECT_DOUBLE_EQ(detours[0].certain(), 68 - 79 * 0.25 - 1.96 * std::sqrt(79 * 0.25 * 0.75));
+}
+
 TEST(Company, IsMoreThanTheSubjectsShareSays) {
   // Two subjects of two things each; 100 students have something of both, and 0 with 2 goes further than its share.
   CompanyThings things{{"a", "b", "c", "d"}, {"X", "X", "Y", "Y"}, {}};
@@ -432,6 +490,7 @@ TEST(Pathways, ExpectedPathsAreTheChain) {
     const PathNode &from = flows.nodes[flow.from], &to = flows.nodes[flow.to];
     EXPECT_NEAR(flow.probability, states.transition(from.step)(from.states[0], to.states[0]), 1e-9);
   }
+  EXPECT_GE(flows.flows.size(), 4U);
   EXPECT_NEAR(flowing + flows.withheld, 2000, 1e-9);  // two steps on
   EXPECT_TRUE(std::ranges::any_of(flows.nodes, [](const PathNode& node) { return node.name == "Engineers"; }));
 }
@@ -449,6 +508,8 @@ TEST(Pathways, SmallStatesAndFlowsAreNotTold) {
     EXPECT_GE(flow.students, 10);
     told += flow.students;
   }
+  EXPECT_GE(flows.nodes.size(), 2U);
+  EXPECT_GT(told, 0);
   EXPECT_EQ(told + flows.withheld, 126);
   EXPECT_TRUE(flows.withheld == 0 || flows.withheld >= 10);
   for (const StatePath& path : flows.paths)
@@ -477,4 +538,4 @@ TEST(Pathways, GroupsAreComparedByTheirShares) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::queries_test

@@ -11,7 +11,7 @@
 #include "desirepath/reports/report_parts.h"
 #include "desirepath/reports/report_words.h"
 
-namespace desirepath {
+namespace desirepath::report_test {
 namespace {
 
 StoredModel fitted(const Cohort& cohort, const FitOptions& options) {
@@ -21,28 +21,23 @@ StoredModel fitted(const Cohort& cohort, const FitOptions& options) {
 }
 
 /// Students of two kinds over three periods: who takes the lower half of the courses and who takes the upper.
-Cohort two_kinds(std::int64_t students) {
-  CohortParts parts =
-      test::random_cohort({.students = students, .courses = 8, .periods = 3, .taken = 0.2, .unknown = 0},
-                          RandomStream(5))
-          .parts();
-  BinaryMatrixBuilder enrollments(parts.schema.bit_count());
+Cohort halves(std::int64_t students) {
+  test::CohortMaker made(8, 3);
   RandomStream stream(9);
   for (std::int64_t s = 0; s < students; ++s) {
+    made.add_student();
     for (Id t = 0; t < 3; ++t) {
       for (Id c = 0; c < 8; ++c) {
         const bool own = (c < 4) == (s % 2 == 0);
-        if (stream.uniform() < (own ? 0.6 : 0.1)) enrollments.add(parts.schema.bit(t, c));
+        if (stream.uniform() < (own ? 0.6 : 0.1)) made.take(t, c);
       }
-      enrollments.finish_row();
     }
   }
-  parts.enrollments = std::move(enrollments).build();
-  return Cohort(std::move(parts));
+  return made.build();
 }
 
 struct Models {
-  Cohort cohort = two_kinds(300);
+  Cohort cohort = halves(300);
   StoredModel states = fitted(cohort, FitOptions("cmm+bernoulli").set("states", std::int64_t{2}));
   StoredModel answers = fitted(cohort, FitOptions("hct")
                                            .set("trees", std::int64_t{1})
@@ -173,4 +168,4 @@ TEST(Report, AStageThatTookFewStandsWithAnother) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::report_test

@@ -11,7 +11,7 @@
 #include "desirepath/core/text.h"
 #include "desirepath/reports/palette.h"
 
-namespace desirepath {
+namespace desirepath::sankey_test {
 namespace {
 
 using Columns = std::vector<std::vector<std::size_t>>;
@@ -195,8 +195,7 @@ TEST(StateSankey, ContrastingPathsEndElsewhereAndCanBeDrawn) {
   EXPECT_EQ(paths[1].nodes, (std::vector<std::size_t>{1, 4, 7}));
   const Figure figure = sankey_contrast(example_flows(), three_periods());
   test::expect_sound(figure);
-  EXPECT_NE(figure.finding.find("Doctors → Doctors → Doctors (45 students, 19 %)"), std::string::npos)
-      << figure.finding;
+  EXPECT_TRUE(test::says(figure.finding, {"Doctors → Doctors → Doctors", "45", "19"}));
   StateFlows one = example_flows();
   one.paths.resize(1);
   EXPECT_EQ(sankey_contrast(one, three_periods()).name, "sankey");
@@ -229,4 +228,4 @@ TEST(StateSankey, HasRoomForManyStates) {
 }
 
 }  // namespace
-}  // namespace desirepath
+}  // namespace desirepath::sankey_test

@@ -14,29 +14,75 @@ Schema small_schema(Id courses, Id periods) {
   return {std::move(list), std::move(labels)};
 }
 
-Cohort random_cohort(const RandomCohortOptions& options, RandomStream stream) {
+void CohortMaker::add_student(std::string name) {
+  names_.push_back(name.empty() ? "s" + std::to_string(names_.size()) : std::move(name));
+  status_.emplace_back(static_cast<std::size_t>(schema_.period_count()), EnrollmentStatus::enrolled);
+  taken_.emplace_back();
+}
+
+Cohort CohortMaker::build() const {
   CohortParts parts;
-  parts.schema = small_schema(options.courses, options.periods);
-  BinaryMatrixBuilder enrollments(parts.schema.bit_count());
-  for (std::int64_t s = 0; s < options.students; ++s) {
-    parts.students.push_back("s" + std::to_string(s));
-    bool left = false;
-    for (Id t = 0; t < options.periods; ++t) {
-      const bool unknown = stream.bernoulli(options.unknown);
-      const EnrollmentStatus status = left      ? EnrollmentStatus::left
-                                      : unknown ? EnrollmentStatus::unknown
-                                                : EnrollmentStatus::enrolled;
-      parts.status.push_back(status);
-      for (Id c = 0; c < options.courses; ++c) {
-        const bool taken = stream.bernoulli(options.taken);
-        if (taken && status == EnrollmentStatus::enrolled) enrollments.add(parts.schema.bit(t, c));
+  parts.schema = schema_;
+  parts.students = names_;
+  BinaryMatrixBuilder enrollments(schema_.bit_count());
+  for (std::size_t s = 0; s < names_.size(); ++s) {
+    auto bit = taken_[s].begin();
+    for (Id t = 0; t < schema_.period_count(); ++t) {
+      const EnrollmentStatus here = status_[s][static_cast<std::size_t>(t)];
+      parts.status.push_back(here);
+      for (; bit != taken_[s].end() && schema_.period_of(*bit) == t; ++bit) {
+        if (here == EnrollmentStatus::enrolled) enrollments.add(*bit);
       }
       enrollments.finish_row();
-      left = left || stream.bernoulli(options.left);
     }
   }
   parts.enrollments = std::move(enrollments).build();
   return Cohort(std::move(parts));
+}
+
+Cohort cohort_of(const Schema& schema, const std::vector<std::vector<std::string>>& students) {
+  CohortMaker made(schema);
+  for (const std::vector<std::string>& periods : students) {
+    made.add_student();
+    for (Id t = 0; t < schema.period_count(); ++t) {
+      const std::string& row = periods.at(static_cast<std::size_t>(t));
+      if (row == "-" || row == "left") {
+        made.set(t, row == "-" ? EnrollmentStatus::unknown : EnrollmentStatus::left);
+        continue;
+      }
+      for (Id c = 0; c < schema.course_count(); ++c) {
+        if (row.at(static_cast<std::size_t>(c)) == '1') made.take(t, c);
+      }
+    }
+  }
+  return made.build();
+}
+
+Cohort cohort_of_bits(const Schema& schema, const std::vector<std::vector<Id>>& students) {
+  CohortMaker made(schema);
+  for (const std::vector<Id>& bits : students) {
+    made.add_student();
+    for (const Id bit : bits)
+      made.take(bit);
+  }
+  return made.build();
+}
+
+Cohort random_cohort(const RandomCohortOptions& options, RandomStream stream) {
+  CohortMaker made(options.courses, options.periods);
+  for (std::int64_t s = 0; s < options.students; ++s) {
+    made.add_student();
+    bool left = false;
+    for (Id t = 0; t < options.periods; ++t) {
+      const bool unknown = stream.bernoulli(options.unknown);
+      made.set(t, left ? EnrollmentStatus::left : unknown ? EnrollmentStatus::unknown : EnrollmentStatus::enrolled);
+      for (Id c = 0; c < options.courses; ++c) {
+        if (stream.bernoulli(options.taken)) made.take(t, c);
+      }
+      left = left || stream.bernoulli(options.left);
+    }
+  }
+  return made.build();
 }
 
 void write_long_table(const Cohort& cohort, std::ostream& out) {

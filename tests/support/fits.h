@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "desirepath/models/hidden_chain.h"
 #include "desirepath/models/training.h"
@@ -16,6 +17,14 @@ inline FitResult fit(const Cohort& cohort, const FitOptions& options, int thread
 /// The chain a fit made.
 inline const HiddenChain& chain_of(const FitResult& fit) {
   return dynamic_cast<const HiddenChain&>(*fit.model);
+}
+
+/// The file of a fit's model, with what was said of its training or without.
+inline std::vector<std::byte> bytes_of_model(const Model& model, const std::string& training = "{}") {
+  ArchiveWriter archive("model");
+  model.save(archive);
+  archive.set("training", training);
+  return archive.bytes();
 }
 
 /// What the model file would say of the training.

@@ -1,11 +1,16 @@
 // What several tests need: folders of their own, properties as GoogleTest assertions.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
+
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 
 namespace desirepath::test {
 
@@ -37,19 +42,30 @@ void expect_property(const std::string& description, Property property, int case
   EXPECT_TRUE(result.template is<rc::detail::SuccessResult>()) << description << ": " << message.str();
 }
 
-/// The message of the exception of this kind that a call throws; fails when it throws none.
+/// The message of the error of this kind that a call throws, its settings marked as `--name`; fails when it throws
+/// none.
 template <class Kind, class Call>
 std::string message_of(Call call) {
   try {
     call();
   } catch (const Kind& error) {
-    return error.what();
+    return render_settings(error.marked(), "--");
   } catch (const std::exception& error) {
     ADD_FAILURE() << "another kind of exception: " << error.what();
     return "";
   }
   ADD_FAILURE() << "no exception";
   return "";
+}
+
+/// Whether a text has all of these facts, each as a word of its own (1 is not in 10, nor in 0.1): names of settings,
+/// files and courses, positions, numbers. Tests match facts, not sentences: these may be written anew.
+testing::AssertionResult says(const std::string& text, const std::vector<std::string>& facts);
+
+/// The same of one of several texts.
+template <class Texts>
+bool any_says(const Texts& texts, const std::vector<std::string>& facts) {
+  return std::ranges::any_of(texts, [&](const auto& text) { return static_cast<bool>(says(text, facts)); });
 }
 
 }  // namespace desirepath::test

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "desirepath/transcripts/cohort.h"
+#include "support/example_cohorts.h"
 
 namespace desirepath::test {
 
@@ -15,7 +15,6 @@ struct WeightedTwice {
 };
 
 inline WeightedTwice weighted_twice(const Cohort& once, std::int64_t every) {
-  CohortParts weighted = once.parts();
   Attribute weight{"weight", {"1", "2"}, {}};
   std::vector<std::int64_t> doubled;
   for (std::int64_t s = 0; s < once.student_count(); ++s) {
@@ -23,11 +22,12 @@ inline WeightedTwice weighted_twice(const Cohort& once, std::int64_t every) {
     doubled.push_back(s);
     if (s % every == 0) doubled.push_back(s);
   }
-  weighted.attributes = {weight};
-  CohortParts repeated = once.select(doubled).parts();
-  for (std::size_t s = 0; s < repeated.students.size(); ++s)
-    repeated.students[s] += "-" + std::to_string(s);
-  return {Cohort(std::move(weighted)), Cohort(std::move(repeated)), std::move(doubled)};
+  Cohort weighted = changed(once, [&](CohortParts& parts) { parts.attributes = {weight}; });
+  Cohort repeated = changed(once.select(doubled), [](CohortParts& parts) {
+    for (std::size_t s = 0; s < parts.students.size(); ++s)
+      parts.students[s] += "-" + std::to_string(s);
+  });
+  return {std::move(weighted), std::move(repeated), std::move(doubled)};
 }
 
 }  // namespace desirepath::test

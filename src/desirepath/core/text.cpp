@@ -8,6 +8,21 @@
 
 namespace desirepath::inline core {
 
+TextPart::TextPart(double value)
+    : size_(static_cast<std::uint8_t>(
+          std::to_chars(digits_, digits_ + sizeof digits_, value, std::chars_format::general, 6).ptr - digits_)) {}
+
+std::string concat_parts(std::initializer_list<TextPart> parts) {
+  std::size_t size = 0;
+  for (const TextPart& part : parts)
+    size += part.text().size();
+  std::string text;
+  text.reserve(size);
+  for (const TextPart& part : parts)
+    text += part.text();
+  return text;
+}
+
 std::string with_separators(std::int64_t count) {
   std::string digits = std::to_string(count);
   const std::ptrdiff_t first = count < 0 ? 1 : 0;

@@ -2,21 +2,42 @@
 #pragma once
 
 #include <charconv>
+#include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace desirepath::inline core {
 
-/// All arguments written one after the other.
+/// What can be written into a text: text, whole numbers, and real ones with six digits at most.
+class TextPart {
+ public:
+  TextPart(std::string_view text) : text_(text) {}
+  TextPart(const std::string& text) : text_(text) {}
+  TextPart(const char* text) : text_(text) {}
+  TextPart(char letter) : size_(1) { digits_[0] = letter; }
+  TextPart(double value);
+  template <std::integral Whole>
+  requires(!std::same_as<Whole, bool>) TextPart(Whole value)
+      : size_(static_cast<std::uint8_t>(std::to_chars(digits_, digits_ + sizeof digits_, value).ptr - digits_)) {}
+
+  std::string_view text() const { return size_ > 0 ? std::string_view(digits_, size_) : text_; }
+
+ private:
+  std::string_view text_;
+  char digits_[23];
+  std::uint8_t size_ = 0;
+};
+
+std::string concat_parts(std::initializer_list<TextPart> parts);
+
+/// All arguments written one after the other. Hundreds of places call it, so that hardly anything is compiled there.
 template <class... Parts>
 std::string concat(const Parts&... parts) {
-  std::ostringstream text;
-  (text << ... << parts);
-  return text.str();
+  return concat_parts({TextPart(parts)...});
 }
 
 /// 1234567 -> "1,234,567".

@@ -14,7 +14,7 @@ namespace desirepath::inline emissions {
 
 namespace {
 
-void require_factor(bool found) {
+void require_reward_factor(bool found) {
   if (!found) throw NumericalError("refinement: a covariance is not positive definite");
 }
 
@@ -38,7 +38,7 @@ void RewardSampler::set_row(std::span<const Id> taken, const UnknownBits& unknow
     if (!unknown.contains(bit) && !std::ranges::binary_search(taken, bit)) others_.push_back(bit);
   }
   root_ = latent_.covariance(taken_, taken_);
-  require_factor(factorise(root_));
+  require_reward_factor(factorise(root_));
   root_.triangularView<Eigen::StrictlyUpper>().setZero();
   Matrix cross = latent_.covariance(taken_, others_);
   root_.triangularView<Eigen::Lower>().solveInPlace(cross);
@@ -99,7 +99,7 @@ void RewardSampler::weigh() {
 
 void RewardSampler::evaluate_surrogate() {
   const Vector variance = Vector(latent_.covariance.diagonal()(others_)) - whitened_gain_.rowwise().squaredNorm();
-  if (!(variance.array() > 0).all()) require_factor(false);
+  if (!(variance.array() > 0).all()) require_reward_factor(false);
   const Vector deviation = variance.cwiseSqrt();
   // Upper ends of the normal variables that must stay below: -E[x_j | y] / sd.
   Matrix bounds = whitened_gain_ * whitened_;
@@ -121,7 +121,7 @@ void RewardSampler::evaluate_exact(const Matrix& uniforms) {
   covariance_slope_ = Matrix::Zero(others, others);
   if (log_rewards_.maxCoeff() == -infinity) return weigh();
   Matrix lower = Matrix(latent_.covariance(others_, others_)) - whitened_gain_ * whitened_gain_.transpose();
-  require_factor(factorise(lower));
+  require_reward_factor(factorise(lower));
   lower.triangularView<Eigen::StrictlyUpper>().setZero();
   // The path goes through the courses in their order: z_i is normal below its bound t_i, given those before.
   Matrix z(others, samples), bounds(others, samples);

@@ -17,15 +17,15 @@ namespace {
 
 /// Wider than the prior, weighted back: rows out in the tail find nodes too.
 constexpr double node_spread = 1.25;
-constexpr std::size_t rows_a_task = 1024;
-constexpr double largest = 1e8;  // of intercepts, slopes and nodes: their products stay numbers
+constexpr std::size_t scored_rows_per_task = 1024;
+constexpr double largest_parameter = 1e8;  // of intercepts, slopes and nodes: their products stay numbers
 
 std::vector<NodeTable> tables_of(const RowMatrix& intercepts, const RowMatrix& slopes, const NodeSet& nodes) {
   const Index bits = intercepts.rows(), states = intercepts.cols(), count = nodes.log_weights.size();
   const bool fits = bits > 0 && states > 0 && slopes.rows() == bits * states && slopes.cols() == nodes.points.cols() &&
                     nodes.points.rows() == count && count > 0 && count % nodes_a_block == 0;
   if (!fits) throw ArchiveError("probit: intercepts, slopes and nodes do not fit each other");
-  const auto is_moderate = [](const RowMatrix& values) { return (values.array().abs() <= largest).all(); };
+  const auto is_moderate = [](const RowMatrix& values) { return (values.array().abs() <= largest_parameter).all(); };
   const bool finite = is_moderate(intercepts) && is_moderate(slopes) && is_moderate(nodes.points) &&
                       nodes.log_weights.allFinite() && std::abs(nodes.log_weights.array().exp().sum() - 1) < 1e-9;
   if (!finite) throw ArchiveError("probit: a parameter is beyond all bounds, or the nodes' weights do not sum to one");
@@ -101,7 +101,7 @@ RowScores ProbitEmission::score(const StepRows& rows, LikelihoodKind, Precision,
   std::vector<std::span<const std::int64_t>> tasks;
   for (std::size_t first = 0; first < order.size();) {
     std::size_t last = first + 1;
-    while (last < order.size() && last - first < rows_a_task &&
+    while (last < order.size() && last - first < scored_rows_per_task &&
            rows.pattern_of(order[last]) == rows.pattern_of(order[first]))
       ++last;
     tasks.emplace_back(order.data() + first, last - first);

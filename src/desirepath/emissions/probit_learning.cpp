@@ -19,7 +19,7 @@ namespace {
 
 /// Responsibilities below this share of a student are left out: they could not move the objective by a last digit.
 constexpr double negligible = 1e-13;
-constexpr std::int64_t rows_a_task = 1024;
+constexpr std::int64_t learned_rows_per_task = 1024;
 constexpr std::int64_t bits_a_task = 4;
 /// Newton steps of a course's regression in one M step, which starts where the last one ended.
 constexpr int newton_steps = 4;
@@ -176,7 +176,7 @@ NodeBitCounts count_at_nodes(const StepRows& rows, const Vector& weights, const 
     bases.push_back(table.base(rows.unknown(p)));
   // What a row's products are multiplied by to become its expected weight at each node; 0 where they are lost.
   std::vector<double> factors(active.size());
-  compute.for_blocks(static_cast<std::int64_t>(active.size()), rows_a_task, [&](Range range) {
+  compute.for_blocks(static_cast<std::int64_t>(active.size()), learned_rows_per_task, [&](Range range) {
     const std::span<const std::int64_t> numbers(active.data() + range.first, static_cast<std::size_t>(range.size()));
     const std::span<double> sums(factors.data() + range.first, numbers.size());
     std::size_t first = 0;

@@ -137,24 +137,24 @@ std::filesystem::path file_of(const EvaluationTask& task, const std::string& mod
 }
 
 void save_row(const std::filesystem::path& path, const EvaluationRow& row, const std::string& digest) {
-  const ordered_json json = {{"schema", "desirepath/evaluated-fit/1"},
-                             {"belongs_to", digest},
-                             {"model", row.model},
-                             {"size", row.size},
-                             {"seed", row.seed},
-                             {"kind", row.kind},
-                             {"found", row.found}};
-  write_text_file(path, json.dump(2) + "\n", Overwrite::allow);
+  const ordered_json object = {{"schema", "desirepath/evaluated-fit/1"},
+                               {"belongs_to", digest},
+                               {"model", row.model},
+                               {"size", row.size},
+                               {"seed", row.seed},
+                               {"kind", row.kind},
+                               {"found", row.found}};
+  write_text_file(path, object.dump(2) + "\n", Overwrite::allow);
 }
 
 /// Nothing where there is no result of this very fit.
 std::optional<EvaluationRow> load_row(const std::filesystem::path& path, EvaluationRow row, const std::string& digest) {
   if (!std::filesystem::exists(path)) return {};
-  const auto json = nlohmann::json::parse(read_text_file(path), nullptr, false);
+  const auto object = nlohmann::json::parse(read_text_file(path), nullptr, false);
   try {
-    if (json.at("belongs_to").get<std::string>() != digest) return {};
-    row.kind = json.at("kind").get<std::string>();
-    row.found = json.at("found").get<Measures>();
+    if (object.at("belongs_to").get<std::string>() != digest) return {};
+    row.kind = object.at("kind").get<std::string>();
+    row.found = object.at("found").get<Measures>();
   } catch (const nlohmann::json::exception&) {
     return {};
   }
@@ -375,23 +375,23 @@ Table Evaluation::fits_table() const {
 }
 
 ordered_json Evaluation::to_json() const {
-  ordered_json json = {{"training_students", training_students},
-                       {"held_out_students", held_out_students},
-                       {"seeds", seeds},
-                       {"best", best_table().to_json()},
-                       {"summaries", ordered_json::array()},
-                       {"fits", fits_table().to_json()},
-                       {"notes", remarks}};
+  ordered_json object = {{"training_students", training_students},
+                         {"held_out_students", held_out_students},
+                         {"seeds", seeds},
+                         {"best", best_table().to_json()},
+                         {"summaries", ordered_json::array()},
+                         {"fits", fits_table().to_json()},
+                         {"notes", remarks}};
   for (const EvaluationSummary& one : summaries) {
     ordered_json found;
     for (const auto& [name, all] : one.found)
       found[name] = {{"mean", all.mean}, {"spread", all.spread}};
-    json["summaries"].push_back({{"model", one.model},
-                                 {"size", one.size > 0 ? ordered_json(one.size) : ordered_json()},
-                                 {"likelihood_kind", one.kind},
-                                 {"found", std::move(found)}});
+    object["summaries"].push_back({{"model", one.model},
+                                   {"size", one.size > 0 ? ordered_json(one.size) : ordered_json()},
+                                   {"likelihood_kind", one.kind},
+                                   {"found", std::move(found)}});
   }
-  return json;
+  return object;
 }
 
 void Evaluation::print(std::ostream& out) const {

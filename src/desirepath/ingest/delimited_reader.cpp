@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array delimiters = {',', ';', '\t', '|', '^', '~'};
 constexpr std::size_t sample_records = 200;
-constexpr std::size_t most_columns = 10'000;
+constexpr std::size_t most_table_columns = 10'000;
 
 /// Numbers of fields of the first records when cut by this delimiter; quotes respected.
 std::vector<int> field_counts(std::string_view sample, char delimiter, char quote) {
@@ -147,10 +147,10 @@ bool DelimitedReader::read_header(const std::string& file) {
   }
   const std::vector<std::string_view>& row = records_.cells();
   const std::int64_t record = records_.record();
-  if (row.size() > most_columns) {
+  if (row.size() > most_table_columns) {
     throw InputError({file, record, 0},
                      concat("the line of column names has ", with_separators(std::ssize(row)), " columns, over ",
-                            with_separators(most_columns), "; give a table with one row an enrollment"));
+                            with_separators(most_table_columns), "; give a table with one row an enrollment"));
   }
   for (std::size_t c = 0; c < row.size(); ++c) {
     if (is_valid_utf8(row[c])) continue;

@@ -162,7 +162,7 @@ void PrepareReport::note_statuses(const CohortParts& parts, const std::string& c
   const auto unknown = std::ranges::count(parts.status, EnrollmentStatus::unknown);
   if (parts.status_basis != StatusBasis::no_calendar || unknown == 0) return;
   no_calendar = concat(
-      calendar.terms.empty() ? "there is no term column" : "the periods do not follow the terms beside them",
+      calendar.terms.empty() ? "no row has a term" : "the periods do not follow the terms beside them",
       ", so nothing says whether a student without rows in a period left, was away or is still to come: such periods "
       "are unknown, and counts are of the students enrolled in each period (",
       setting_name(calendar.terms.empty() ? "map" : "periods"),

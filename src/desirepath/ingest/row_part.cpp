@@ -106,9 +106,9 @@ void RowPart::note_entry(std::uint32_t student, std::int32_t term) {
 void RowPart::note_finished(std::uint32_t student) {
   if (!reading_->source.finished) return;
   const std::string_view found = cell(reading_->source.finished);
-  const Mark mark = mark_of(found);
-  ++(mark == Mark::yes ? finished_cells.yes : mark == Mark::other ? finished_cells.other : finished_cells.no);
-  if (mark != Mark::yes && mark != Mark::other) return;
+  const CellMark mark = mark_of(found);
+  ++(mark == CellMark::yes ? finished_cells.yes : mark == CellMark::other ? finished_cells.other : finished_cells.no);
+  if (mark != CellMark::yes && mark != CellMark::other) return;
   if (student >= finished.size()) finished.resize(student + 1, false);
   finished[student] = true;
 }

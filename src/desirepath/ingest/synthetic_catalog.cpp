@@ -172,7 +172,7 @@ int usual_period(int level, int periods) {
 }
 
 SyntheticCatalog make_synthetic_catalog(const SyntheticOptions& options) {
-  check_settings(options);
+  options.validate();
   assert(options.is_possible());
   const RandomStream stream = RandomStream(options.seed).child("catalog");
   const std::vector<const SubjectWords*> words = choose_subjects(options.courses);
@@ -202,6 +202,7 @@ SyntheticCatalog make_synthetic_catalog(const SyntheticOptions& options) {
   draw_units(catalog, stream.child("units"));
   draw_popularity(catalog, stream.child("popularity"));
   plant_facts(catalog, options, stream.child("facts"));
+  if (options.has_calendar()) catalog.calendar = make_synthetic_calendar(options, catalog, stream.child("calendar"));
   return catalog;
 }
 

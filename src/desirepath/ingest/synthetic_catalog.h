@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "desirepath/core/types.h"
+#include "desirepath/ingest/synthetic_calendar.h"
 #include "desirepath/ingest/synthetic_options.h"
 
 namespace desirepath::inline ingest {
@@ -89,11 +90,12 @@ struct SyntheticCatalog {
   std::optional<SchedulingConflict> conflict;  // none with one period
   std::vector<SyntheticDetour> detours;        // pre-medical, pre-law
   std::vector<UnexpectedCompany> companies;
+  std::optional<SyntheticCalendar> calendar;  // edition 3
 
   const SyntheticCourse& course(Id id) const { return courses[static_cast<std::size_t>(id)]; }
   const SyntheticSubject& subject(Id id) const { return subjects[static_cast<std::size_t>(id)]; }
   const std::string& school_of_subject(Id id) const { return schools[static_cast<std::size_t>(subject(id).school)]; }
-  /// Whether who passed it may take it again the next year: in edition 2 some courses of every subject.
+  /// Whether who passed it may take it again the next year: from edition 2 on some courses of every subject.
   bool is_taken_again(Id course_id, const SyntheticOptions& options) const {
     const Id number = course_id - subject(course(course_id).subject).first_course + 1;
     return options.edition >= 2 && number % options.rates.taken_again_every == 0;
@@ -105,7 +107,7 @@ struct SyntheticCatalog {
 /// Period in which a course of a level (1 .. 4) is usually taken when there are so many.
 int usual_period(int level, int periods);
 
-/// Depends on the seed and on the number of courses, periods and cohorts; never on the number of students.
+/// Depends on the seed and on the number of courses, periods and years; never on the number of students.
 SyntheticCatalog make_synthetic_catalog(const SyntheticOptions& options);
 
 }  // namespace desirepath::inline ingest

@@ -117,7 +117,7 @@ void plant_renamed_course(SyntheticCatalog& catalog, const SyntheticOptions& opt
   }
   if (best < 0) return;
   SyntheticCourse& course = catalog.courses[static_cast<std::size_t>(best)];
-  const int years = options.cohorts + options.periods - 1;
+  const int years = options.calendar_years();
   catalog.renamed = {best, course.name, options.first_year + std::max(1, years / 2)};
   course.name = catalog.subject(course.subject).code + " 199";
 }

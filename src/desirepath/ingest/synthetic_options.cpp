@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
+#include "desirepath/core/text.h"
+
 namespace desirepath::inline ingest {
 
 namespace {
@@ -84,6 +88,62 @@ constexpr auto named_rates = std::to_array<NamedRate>({
     share("conflict_share_of_group", &Rates::conflict_share_of_group),
 });
 
+using Calendar = CalendarRates;
+
+constexpr RateOf<Calendar> calendar_share(std::string_view name, double Calendar::*value) {
+  return {name, value, 0, 1};
+}
+constexpr RateOf<Calendar> calendar_factor(std::string_view name, double Calendar::*value) {
+  return {name, value, 0, 10};
+}
+/// A factor of 1 + spread x a draw must stay above 0; draws reach 3.47.
+constexpr RateOf<Calendar> spread(std::string_view name, double Calendar::*value) {
+  return {name, value, 0, 0.28};
+}
+
+constexpr auto named_calendar_rates = std::to_array<RateOf<Calendar>>({
+    spread("entrants_spread", &Calendar::entrants_spread),
+    calendar_share("entrants_memory", &Calendar::entrants_memory),
+    calendar_share("turnover", &Calendar::turnover),
+    calendar_share("short_lived", &Calendar::short_lived),
+    calendar_share("every_second_year", &Calendar::every_second_year),
+    calendar_factor("first_offering", &Calendar::first_offering),
+    calendar_factor("last_offering", &Calendar::last_offering),
+    {"popularity_trend", &Calendar::popularity_trend, 0, 0.1},
+    {"popularity_walk", &Calendar::popularity_walk, 0, 0.18},
+    spread("popularity_passing", &Calendar::popularity_passing),
+    spread("appeal_walk", &Calendar::appeal_walk),
+    spread("appeal_passing", &Calendar::appeal_passing),
+    calendar_factor("leaving_commuter", &Calendar::leaving_commuter),
+    calendar_factor("leaving_first_generation", &Calendar::leaving_first_generation),
+    calendar_factor("leaving_part_time", &Calendar::leaving_part_time),
+    calendar_factor("leaving_ambitious", &Calendar::leaving_ambitious),
+    calendar_factor("leaving_low_ambition", &Calendar::leaving_low_ambition),
+    calendar_factor("leaving_disengaged", &Calendar::leaving_disengaged),
+    calendar_factor("leaving_failed", &Calendar::leaving_failed),
+    spread("leaving_spread", &Calendar::leaving_spread),
+    calendar_share("leaving_memory", &Calendar::leaving_memory),
+    spread("leaving_spread_commuter", &Calendar::leaving_spread_commuter),
+    calendar_share("most_leaving", &Calendar::most_leaving),
+    calendar_share("disengaged", &Calendar::disengaged),
+    calendar_share("disengaged_load", &Calendar::disengaged_load),
+    calendar_factor("disengaged_failure", &Calendar::disengaged_failure),
+    {"pausing", &Calendar::pausing, 0, 0.1},
+    calendar_factor("pausing_commuter", &Calendar::pausing_commuter),
+    calendar_factor("pausing_part_time", &Calendar::pausing_part_time),
+    calendar_share("pausing_two_years", &Calendar::pausing_two_years),
+    calendar_share("spring_away", &Calendar::spring_away),
+    calendar_share("finishing_early", &Calendar::finishing_early),
+    calendar_share("finishing_early_able", &Calendar::finishing_early_able),
+    calendar_share("finishing", &Calendar::finishing),
+    calendar_share("finishing_part_time", &Calendar::finishing_part_time),
+    calendar_share("finishing_last", &Calendar::finishing_last),
+    calendar_share("finishing_midyear", &Calendar::finishing_midyear),
+    calendar_share("extra_year_load", &Calendar::extra_year_load),
+    calendar_share("registered", &Calendar::registered),
+    calendar_share("recorded_rows", &Calendar::recorded_rows),
+});
+
 bool lies_in(double value, double least, double most) {
   return value >= least && value <= most;  // NaN does not
 }
@@ -94,12 +154,26 @@ std::span<const NamedRate> all_rates() {
   return named_rates;
 }
 
+std::span<const RateOf<CalendarRates>> all_calendar_rates() {
+  return named_calendar_rates;
+}
+
+void SyntheticOptions::validate() const {
+  check_settings(*this);
+  if (years && !has_calendar())
+    throw OptionError(concat(setting_name("years"), " belongs to edition 3; add ", setting_name("edition"), " 3"));
+}
+
 bool SyntheticOptions::is_possible() const {
   const bool rates_are = std::ranges::all_of(
       named_rates, [&](const NamedRate& rate) { return lies_in(rates.*rate.value, rate.least, rate.most); });
+  const bool calendar_rates_are = std::ranges::all_of(named_calendar_rates, [&](const RateOf<Calendar>& rate) {
+    return lies_in(calendar.*rate.value, rate.least, rate.most);
+  });
+  const bool leavings_are = std::ranges::all_of(calendar.leaving, [](double rate) { return lies_in(rate, 0, 1); });
   const bool drop_outs_are = std::ranges::all_of(rates.drop_out, [](double rate) { return lies_in(rate, 0, 1); });
-  return rates_are && drop_outs_are && rates.pace_early + rates.pace_late <= 1 &&
-         lies_in(rates.detour_depth_delay, 0, 8) && lies_in(rates.conflict_delay, 0, 8) && lies_in(edition, 1, 2) &&
+  return rates_are && calendar_rates_are && leavings_are && drop_outs_are && rates.pace_early + rates.pace_late <= 1 &&
+         lies_in(rates.detour_depth_delay, 0, 8) && lies_in(rates.conflict_delay, 0, 8) && lies_in(edition, 1, 3) &&
          lies_in(rates.taken_again_every, 1, 100) && lies_in(rates.taken_again, 0, 1) && lies_in(cohorts, 1, 100) &&
          lies_in(first_year, 1000, 9000) && threads >= 0;  // terms are labelled with four digits
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -99,14 +100,73 @@ struct SyntheticRates {
   double taken_again = 0.8;   // chance that such a course of last year is taken this year too
 };
 
+/// Edition 3 alone: what the calendar does. A spread is a standard deviation, as a share of what varies.
+struct CalendarRates {
+  // Who comes, around intake_growth.
+  double entrants_spread = 0.08;  // of the number of entrants of a year
+  double entrants_memory = 0.3;   // of a year's deviation, what is left of it in the next
+
+  // Courses.
+  double turnover = 0.02;            // of all courses: as many begin in each year, and as many end, if enough may
+  double short_lived = 0.2;          // of the courses that begin: they end two to four years later
+  double every_second_year = 0.15;   // of the courses of level 3 and 4 that may change
+  double first_offering = 0.6;       // factor on popularity, in the first year of a course
+  double last_offering = 0.7;        // ... in its last
+  double popularity_trend = 0.03;    // spread, between courses, of the yearly trend
+  double popularity_walk = 0.14;     // spread of the yearly change that stays
+  double popularity_passing = 0.17;  // spread of what holds for one year alone
+  double appeal_walk = 0.06;         // the same two of a subject, as a major and in electives, beside its slow drift
+  double appeal_passing = 0.06;      //
+
+  // Leaving after an academic year: a product of these, at most most_leaving.
+  std::array<double, 3> leaving = {0.09, 0.055, 0.03};  // after period 1, 2, 3 and later
+  double leaving_commuter = 1.35;                       // factor
+  double leaving_first_generation = 1.25;               // factor
+  double leaving_part_time = 1.4;                       // factor
+  double leaving_ambitious = 0.6;                       // factor, ambition above `ambitious`
+  double leaving_low_ambition = 1.5;                    // factor, ambition below -`ambitious`
+  double leaving_disengaged = 3;                        // factor, in a disengaged year
+  double leaving_failed = 1.6;                          // factor, two or more F or W in the autumn
+  double leaving_spread = 0.15;                         // of the year's factor
+  double leaving_memory = 0.4;                          // of a year's deviation, what is left of it in the next
+  double leaving_spread_commuter = 0.12;                // of a further factor of the year, for commuters
+  double most_leaving = 0.75;
+  double disengaged = 0.08;       // of the years of students
+  double disengaged_load = 0.75;  // factor
+  double disengaged_failure = 3;  // factor
+
+  // Pausing, once at most, and coming back.
+  double pausing = 0.025;           // after a year
+  double pausing_commuter = 1.3;    // factor
+  double pausing_part_time = 1.5;   // factor
+  double pausing_two_years = 0.15;  // of the pauses; the others are one year long
+  double spring_away = 0.015;       // of the years of those who return: nothing in spring
+
+  // Finishing with a degree, of those who do not leave.
+  double finishing_early = 0.01;      // a year before the usual number of years; full-time only
+  double finishing_early_able = 0.1;  // ... of the ambitious and the early
+  double finishing = 0.88;            // after the usual number of years, full-time
+  double finishing_part_time = 0.35;  // ... part-time
+  double finishing_last = 0.8;        // after the last year there is
+  double finishing_midyear = 0.4;     // of those who finish in a year beyond the usual number: after autumn
+  double extra_year_load = 0.7;       // factor, in such a year
+
+  // The unfinished last year: autumn alone, and this much of it.
+  double registered = 0.33;    // of the students: some of their rows are there
+  double recorded_rows = 0.7;  // of the rows of these
+};
+
 /// A rate by the name of its member, and what it may be.
-struct NamedRate {
+template <class Rates>
+struct RateOf {
   std::string_view name;
-  double SyntheticRates::*value;
+  double Rates::*value;
   double least, most;
 };
-/// Every single number above but those counted in periods and those of edition 2, in order.
+using NamedRate = RateOf<SyntheticRates>;
+/// Every single number above but those counted in periods and those of editions 2 and 3, in order.
 std::span<const NamedRate> all_rates();
+std::span<const RateOf<CalendarRates>> all_calendar_rates();
 
 struct SyntheticOptions {
   std::int64_t students = 30000;
@@ -121,18 +181,37 @@ struct SyntheticOptions {
   int threads = 0;
   /// Also writes students.csv: what is planted in each student. Off, nothing but the enrollments tells of one student.
   bool student_truth = false;
-  /// 1: a course that was passed is not taken again. 2: some are, at the rate of real students.
+  /// 1: a course that was passed is not taken again. 2: some are, at the rate of real students. 3: as 2, and the
+  /// calendar matters: years differ, and the file ends in the middle of one.
   int edition = 1;
+  /// Edition 3 alone: academic years in the file, the last unfinished. Students enter in each of them.
+  std::optional<int> years;
   SyntheticRates rates;
+  CalendarRates calendar;
+
+  bool has_calendar() const { return edition >= 3; }
+  int calendar_years() const { return has_calendar() ? years.value_or(12) : cohorts + periods - 1; }
+  /// The last a student can be enrolled in: in edition 3 some need a year more.
+  int last_period() const { return has_calendar() ? periods + 1 : periods; }
 
   void declare(SettingVisitor& visit) {
     visit(Setting("students", "1 to 10,000,000").at_least(1).at_most(10'000'000), students);
     visit(Setting("courses", "20 to 5,000").at_least(20).at_most(5000), courses);
     visit(Setting("periods", "years a student stays, 1 to 8").at_least(1).at_most(8), periods);
-    visit(Setting("edition", "1, or 2: students also take some courses again, as real ones do").at_least(1).at_most(2),
+    visit(Setting("edition",
+                  "1; 2: students also take some courses again, as real ones do; 3: the years differ too, and the last "
+                  "is unfinished")
+              .at_least(1)
+              .at_most(3),
           edition);
-    visit(Setting("student-truth", "also students.csv: what was planted in each student"), student_truth);
+    visit(
+        Setting("years", "academic years in the file, edition 3 alone, 2 to 100; default: 12").at_least(2).at_most(100),
+        years);
+    visit(Setting("student-truth", "also students.csv: what was planted in each student; edition 3 adds status.csv"),
+          student_truth);
   }
+  /// Throws OptionError for a setting out of bounds, or one that this edition does not have.
+  void validate() const;
   /// Whether what no setting guards is within its bounds: only code can have set it.
   bool is_possible() const;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "desirepath/core/random_stream.h"
+#include "desirepath/ingest/synthetic_years.h"
 
 namespace desirepath::inline ingest {
 
@@ -14,6 +15,7 @@ namespace {
 constexpr Id none = -1;
 constexpr int most_attempts = 3;
 constexpr int tries_per_elective = 12;
+constexpr int more_tries = 1000;
 
 enum class Origin { general, detour, major, second_major, repeat };
 
@@ -40,6 +42,7 @@ class Career {
       : options_(options),
         rates_(options.rates),
         catalog_(catalog),
+        calendar_(catalog.calendar ? &*catalog.calendar : nullptr),
         tables_(tables),
         stream_(RandomStream(options.seed).child("student").child(static_cast<std::uint64_t>(number))),
         standing_(catalog.courses.size()) {
@@ -49,12 +52,15 @@ class Career {
   SyntheticStudent live() {
     draw_background();
     draw_plan();
-    for (int period = 1; period <= options_.periods; ++period) {
-      if (period == student_.leave_period) continue;
+    for (int period = 1; period <= options_.last_period(); ++period) {
+      if (calendar_ != nullptr && year_of(period) >= calendar_->years) break;
+      if (period == student_.leave_period || period < back_in_) continue;
       if (student_.switched_after > 0 && student_.switched_after < period) switch_major(period);
-      if (period == 2 && student_.detour_given_up) forget(Origin::detour);
-      study_year(period);
-      if (student_.left_after > 0) break;
+      // Without a calendar, who is away in period 2 never does: the bytes of editions 1 and 2.
+      const bool reconsiders = period == 2 || (calendar_ != nullptr && period > 2);
+      if (reconsiders && student_.detour_given_up) forget(Origin::detour);
+      calendar_ == nullptr ? study_year(period) : study_calendar_year(period);
+      if (student_.left_after > 0 || student_.finished_after > 0) break;
     }
     // A leaver may go before the planned switch or leave.
     if (student_.left_after > 0 && student_.leave_period > student_.left_after) student_.leave_period = 0;
@@ -65,6 +71,11 @@ class Career {
  private:
   bool chance(double probability) { return stream_.bernoulli(probability); }
   bool is_ambitious() const { return student_.ambition > rates_.ambitious; }
+  /// Academic year of a period, from 0; below, where a late entrant's earlier periods lie before the file.
+  int year_of(int period) const { return student_.cohort - options_.first_year + period - 1; }
+  bool is_offered(Id course, int period) const {
+    return calendar_ == nullptr || calendar_->is_offered(course, year_of(period));
+  }
   Standing& standing(Id course) { return standing_[static_cast<std::size_t>(course)]; }
 
   void draw_background() {
@@ -81,6 +92,11 @@ class Career {
     if (pace >= 1 - rates_.pace_late) student_.pace = 1;
     student_.enthusiast = chance(rates_.enthusiast_share);
     student_.meets_conflict = chance(rates_.conflict_share_of_group) && commuter && catalog_.conflict.has_value();
+    if (calendar_ != nullptr) {
+      // The year that was drawn is the one of entry; the class of a late entrant is an older one.
+      student_.cohort -= student_.entry_period - 1;
+      return;
+    }
     for (int period = std::max(2, student_.entry_period + 1); period < options_.periods; ++period) {
       if (student_.leave_period == 0 && chance(rates_.leave_of_absence)) student_.leave_period = period;
     }
@@ -88,7 +104,7 @@ class Career {
 
   void draw_plan() {
     const std::size_t background = (student_.commuter ? 1 : 0) + (student_.first_generation ? 2 : 0);
-    const auto cohort = static_cast<std::size_t>(student_.cohort - options_.first_year);
+    const auto cohort = static_cast<std::size_t>(std::max(0, year_of(1)));
     student_.entry_major = student_.major = tables_.majors[cohort][background].draw(stream_);
     if (chance(rates_.switch_major) && options_.periods >= 2) {
       student_.switched_after = chance(rates_.switch_after_first) || options_.periods == 2 ? 1 : 2;
@@ -101,7 +117,8 @@ class Career {
 
     draw_detour();
     take_up_major(1);
-    if (chance(rates_.writing_share)) want(catalog_.writing_course, 1, Origin::general);
+    if (chance(by_popularity(rates_.writing_share, catalog_.writing_course)))
+      want(catalog_.writing_course, 1, Origin::general);
     if (chance(rates_.quantitative_share)) {
       const auto& courses = catalog_.quantitative_courses;
       // One draw a statement: the order of draws within one is the compiler's choice.
@@ -121,7 +138,7 @@ class Career {
   /// The first core courses of a subject outside the major, over the first two years: what makes the second year follow
   /// from the first whatever the major is.
   void begin_sequence() {
-    const Id subject = tables_.sequences.draw(stream_);
+    const Id subject = tables_.sequences[static_cast<std::size_t>(std::max(0, year_of(1)))].draw(stream_);
     if (subject == student_.major) return;
     const auto& core = catalog_.subject(subject).core;
     for (std::size_t i = 0; i < std::min<std::size_t>(3, core.size()); ++i) {
@@ -134,8 +151,8 @@ class Career {
 
   void draw_detour() {
     const std::string& school = catalog_.school_of_subject(student_.major);
-    const bool sciences = school == "Natural Sciences" || school == "Health";
-    const double premedical = sciences ? rates_.premedical_sciences : rates_.premedical;
+    const bool scientific = school == "Natural Sciences" || school == "Health";
+    const double premedical = scientific ? rates_.premedical_sciences : rates_.premedical;
     const double draw = stream_.uniform();
     if (draw < premedical) {
       student_.detour = 0;
@@ -156,9 +173,16 @@ class Career {
     student_.concentration = draw_concentration(subject);
     const double share = is_ambitious() ? rates_.concentration_course_ambitious : rates_.concentration_course;
     for (const Id course : subject.concentrations[static_cast<std::size_t>(student_.concentration)].courses) {
-      if (chance(share)) want(course, due_period(course, from), Origin::major);
+      if (chance(by_popularity(share, course))) want(course, due_period(course, from), Origin::major);
     }
     join_company();
+  }
+
+  /// A share of takers, moved a little by how popular the course is in the year in which it is usually taken.
+  double by_popularity(double share, Id course) const {
+    if (calendar_ == nullptr) return share;
+    const double popularity = calendar_->popularity(course, year_of(catalog_.course(course).usual_period));
+    return popularity > 0 ? std::min(0.98, share * std::sqrt(popularity)) : share;
   }
 
   Id draw_concentration(const SyntheticSubject& subject) {
@@ -231,15 +255,60 @@ class Career {
     last_year_ = std::exchange(this_year_, {});
     study_term(period, SyntheticTerm::autumn, (load + 1) / 2);
     if (!leaves_midyear) study_term(period, SyntheticTerm::spring, std::max(1, load / 2));
-    if (!leaves && chance(student_.commuter ? rates_.summer_commuter : rates_.summer_campus)) {
-      study_term(period, SyntheticTerm::summer, chance(rates_.summer_second_course) ? 2 : 1);
-    }
+    if (!leaves) study_summer(period);
     if (leaves) student_.left_after = period;
   }
 
+  void study_summer(int period) {
+    if (!chance(student_.commuter ? rates_.summer_commuter : rates_.summer_campus)) return;
+    study_term(period, SyntheticTerm::summer, chance(rates_.summer_second_course) ? 2 : 1);
+  }
+
+  /// Where there is a calendar: what follows the year is decided after its autumn.
+  void study_calendar_year(int period) {
+    const CalendarRates& rates = options_.calendar;
+    const bool is_here = period >= student_.entry_period;
+    ++studied_;
+    disengaged_ = is_here && chance(rates.disengaged);
+    double factor = disengaged_ ? rates.disengaged_load : 1;
+    if (studied_ > options_.periods) factor *= rates.extra_year_load;
+    const int load = std::max(1, static_cast<int>(std::floor(factor * draw_load(period) + 0.5)));
+    last_year_ = std::exchange(this_year_, {});
+    study_term(period, SyntheticTerm::autumn, (load + 1) / 2);
+    SyntheticYear year;
+    year.period = period;
+    year.disengaged = disengaged_;
+    if (calendar_->is_unfinished(year_of(period))) {
+      year.courses = courses_in(student_, period);
+      student_.years.push_back(year);
+      student_.enrollments = recorded_in_part(rates, student_, period, stream_);
+      return;
+    }
+    bool has_spring = true;
+    if (is_here) {
+      set_chances(year, options_, *calendar_, student_, studied_);
+      year.end = draw_end(year, stream_);
+      has_spring = !chance(chance_of_no_spring(year, options_, studied_));
+    }
+    if (has_spring) study_term(period, SyntheticTerm::spring, std::max(1, load / 2));
+    if (year.end == YearEnd::returns || year.end == YearEnd::pauses) study_summer(period);
+    if (!is_here) return;
+    year.courses = courses_in(student_, period);
+    student_.years.push_back(year);
+    if (year.end == YearEnd::leaves) student_.left_after = period;
+    if (year.end == YearEnd::finishes) student_.finished_after = period;
+    student_.finished_in_autumn = year.end == YearEnd::finishes && !has_spring;
+    if (year.end == YearEnd::pauses) pause(period);
+  }
+
+  void pause(int period) {
+    student_.leave_period = period + 1;
+    back_in_ = period + 2;
+    if (chance(options_.calendar.pausing_two_years) && back_in_ < options_.last_period()) ++back_in_;
+  }
+
   double drop_out_rate(int period) const {
-    const std::size_t last = rates_.drop_out.size() - 1;
-    double rate = rates_.drop_out.at(std::min(static_cast<std::size_t>(period) - 1, last));
+    double rate = rates_.drop_out.at(std::min(static_cast<std::size_t>(period) - 1, rates_.drop_out.size() - 1));
     if (student_.commuter) rate *= rates_.drop_out_commuter;
     if (student_.first_generation) rate *= rates_.drop_out_first_generation;
     return rate;
@@ -263,7 +332,7 @@ class Career {
   }
 
   void study_term(int period, SyntheticTerm term, int count) {
-    if (options_.edition >= 2 && term == SyntheticTerm::autumn) count -= take_again(count);
+    if (options_.edition >= 2 && term == SyntheticTerm::autumn) count -= take_again(count, period);
     int required = std::max(1, static_cast<int>(std::floor(rates_.required_share_of_term * count + 0.5)));
     for (const Wish& wish : wishes_) {
       if (required == 0 || wish.due > period) break;
@@ -274,24 +343,26 @@ class Career {
         --count;
       }
     }
-    for (int tries = tries_per_elective * count; tries > 0 && count > 0; --tries) {
+    // Where there is a calendar, who is enrolled has a row: a student who has found nothing yet goes on looking.
+    const auto least_tries = [&] { return calendar_ != nullptr && this_term_.empty() ? -more_tries : 0; };
+    for (int tries = tries_per_elective * count; tries > least_tries() && count > 0; --tries) {
       if (enroll(draw_elective(period))) --count;
     }
     finish_term(period, term);
   }
 
   /// Courses of last year that go on, at most half a term; how many.
-  int take_again(int count) {
+  int take_again(int count, int period) {
     int enrolled = 0;
     for (const Id course : last_year_) {
       if (2 * (enrolled + 1) > count) break;
-      if (chance(rates_.taken_again) && enroll(course)) ++enrolled;
+      if (is_offered(course, period) && chance(rates_.taken_again) && enroll(course)) ++enrolled;
     }
     return enrolled;
   }
 
   Id draw_elective(int period) {
-    const auto year = static_cast<std::size_t>(student_.cohort - options_.first_year + period - 1);
+    const auto year = static_cast<std::size_t>(std::max(0, year_of(period)));
     // The ambitious choose a year ahead.
     const int as_in = std::min(period + (is_ambitious() ? 1 : 0), options_.periods);
     const WeightTable& table = tables_.electives[year][static_cast<std::size_t>(as_in - 1)];
@@ -331,7 +402,7 @@ class Career {
   /// What a student who wants the course can take this term: it, a missing prerequisite of it, or nothing.
   Id next_step_towards(Id course_id, int period) {
     const Standing& here = standing(course_id);
-    if (here.passed || here.enrolled || here.given_up) return none;
+    if (here.passed || here.enrolled || here.given_up || !is_offered(course_id, period)) return none;
     const SyntheticCourse& course = catalog_.course(course_id);
     for (const Id prerequisite : course.prerequisites) {
       if (!standing(prerequisite).passed) return next_step_towards(prerequisite, period);
@@ -375,7 +446,7 @@ class Career {
       } else if (!had_passed) {
         decide_on_repeat(course, period);
       }
-      if (is_here) student_.enrollments.push_back({course, period, term, grades[i]});
+      if (is_here) student_.enrollments.push_back({course, period, term, grades[i], student_.major});
     }
     this_term_.clear();
     std::erase_if(wishes_, [&](const Wish& wish) { return standing(wish.course).passed; });
@@ -397,18 +468,14 @@ class Career {
     if (student_.ambition < -1) failure *= rates_.failure_low_ambition;
     if (is_ambitious()) failure *= rates_.failure_ambitious;
     if (lacks_tacit_prerequisite(course)) failure *= rates_.failure_without_tacit;
-    const double fate = stream_.uniform();
-    if (fate < rates_.withdrawal) return SyntheticGrade::w;
-    if (fate < rates_.withdrawal + failure) return SyntheticGrade::f;
-    static constexpr std::array<double, 7> least = {0.55, 0.1, -0.2, -0.6, -0.95, -1.25, -1.65};
-    const double score = 0.7 * bell(stream_) + 0.45 * student_.ambition;
-    const auto reached = std::ranges::find_if(least, [&](double bound) { return score > bound; });
-    return static_cast<SyntheticGrade>(reached - least.begin());
+    if (disengaged_) failure *= options_.calendar.disengaged_failure;
+    return draw_synthetic_grade(rates_.withdrawal, failure, student_.ambition, stream_);
   }
 
   const SyntheticOptions& options_;
   const SyntheticRates& rates_;
   const SyntheticCatalog& catalog_;
+  const SyntheticCalendar* calendar_;  // null: years do not differ
   const ChoiceTables& tables_;
   RandomStream stream_;
   SyntheticStudent student_;
@@ -417,75 +484,12 @@ class Career {
   std::vector<Id> this_term_;
   bool has_switched_ = false;
   std::vector<Id> last_year_, this_year_;  // passed, and may be taken again
+  int studied_ = 0;                        // years, transferred ones too; counted where there is a calendar
+  int back_in_ = 1;                        // the period in which a pause ends
+  bool disengaged_ = false;                // this year
 };
 
-/// Appeal of a subject in a year (from 0) relative to the first: the slow drift.
-double drift(const SyntheticSubject& subject, int year, int cohorts) {
-  if (cohorts < 2) return 1;
-  return 1 + (subject.growth - 1) * std::min(year, cohorts - 1) / (cohorts - 1);
-}
-
-/// Weight of a level among the electives of a period: lower levels stay open, higher ones come in time.
-double level_fit(int level, int period, int periods) {
-  const double usual = periods == 1 ? 1 : 1 + 3.0 * (period - 1) / (periods - 1);
-  if (level <= usual) return 1 / (1 + 4 * (usual - level) * (usual - level));
-  return level - usual <= 1 ? 0.5 : 0.1;
-}
-
 }  // namespace
-
-std::string_view to_string(SyntheticGrade grade) {
-  static constexpr std::array<std::string_view, 10> letters = {"A", "A-", "B+", "B", "B-", "C+", "C", "D", "F", "W"};
-  return letters.at(static_cast<std::size_t>(grade));
-}
-
-ChoiceTables make_choice_tables(const SyntheticOptions& options, const SyntheticCatalog& catalog) {
-  ChoiceTables tables;
-  const SyntheticRates& rates = options.rates;
-  double intake = 1;
-  for (int cohort = 0; cohort < options.cohorts; ++cohort) {
-    tables.intake.add(intake);
-    intake *= 1 + rates.intake_growth;
-    std::vector<WeightTable>& by_background = tables.majors.emplace_back();
-    for (const int background : {0, 1, 2, 3}) {
-      WeightTable& table = by_background.emplace_back();
-      for (const SyntheticSubject& subject : catalog.subjects) {
-        const std::string& school = catalog.schools[static_cast<std::size_t>(subject.school)];
-        double weight = subject.appeal * drift(subject, cohort, options.cohorts);
-        if ((background & 1) != 0 && school == "Business") weight *= rates.commuter_business_tilt;
-        if ((background & 2) != 0 && school == "Health") weight *= rates.first_generation_health_tilt;
-        table.add(weight);
-      }
-    }
-  }
-  for (const SyntheticSubject& subject : catalog.subjects)
-    tables.sequences.add(subject.appeal * subject.appeal * subject.appeal);
-  for (Id id = 0; id < static_cast<Id>(catalog.subjects.size()); ++id) {
-    const SyntheticSubject& subject = catalog.subject(id);
-    WeightTable& table = tables.related.emplace_back();
-    for (Id other = 0; other < static_cast<Id>(catalog.subjects.size()); ++other) {
-      const bool supports =
-          std::ranges::any_of(subject.support, [&](Id course) { return catalog.course(course).subject == other; });
-      const bool close = supports || catalog.subject(other).school == subject.school;
-      table.add(other == id ? 0 : catalog.subject(other).appeal * (close ? 3 : 1));
-    }
-  }
-  for (int year = 0; year < options.cohorts + options.periods - 1; ++year) {
-    std::vector<WeightTable>& by_period = tables.electives.emplace_back();
-    for (int period = 1; period <= options.periods; ++period) {
-      WeightTable& table = by_period.emplace_back();
-      for (const SyntheticCourse& course : catalog.courses) {
-        table.add(course.popularity * level_fit(course.level, period, options.periods) *
-                  drift(catalog.subject(course.subject), year, options.cohorts));
-      }
-    }
-  }
-  for (const SyntheticSubject& subject : catalog.subjects) {
-    tables.school_end.resize(static_cast<std::size_t>(subject.school) + 1);
-    tables.school_end.back() = subject.end_course;
-  }
-  return tables;
-}
 
 SyntheticStudent make_synthetic_student(const SyntheticOptions& options, const SyntheticCatalog& catalog,
                                         const ChoiceTables& tables, std::int64_t number) {

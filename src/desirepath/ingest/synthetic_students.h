@@ -2,22 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "desirepath/core/types.h"
 #include "desirepath/ingest/synthetic_catalog.h"
-#include "desirepath/ingest/weight_table.h"
+#include "desirepath/ingest/synthetic_choices.h"
+#include "desirepath/ingest/synthetic_grades.h"
 
 namespace desirepath::inline ingest {
 
 enum class SyntheticTerm { autumn = 1, spring = 2, summer = 3 };
-enum class SyntheticGrade : std::uint8_t { a, a_minus, b_plus, b, b_minus, c_plus, c, d, f, w };
-std::string_view to_string(SyntheticGrade grade);
-inline bool is_pass(SyntheticGrade grade) {
-  return grade < SyntheticGrade::f;
-}
 
 /// In the academic year cohort + period - 1 of its student.
 struct SyntheticEnrollment {
@@ -25,6 +19,20 @@ struct SyntheticEnrollment {
   int period = 1;
   SyntheticTerm term = SyntheticTerm::autumn;
   SyntheticGrade grade = SyntheticGrade::a;
+  Id major = 0;  // the student's, in that term
+};
+
+/// What follows a year of study.
+enum class YearEnd { returns, pauses, finishes, leaves, after_the_file };
+
+/// Edition 3: an academic year in which a student was enrolled, with the chances of what followed it.
+struct SyntheticYear {
+  int period = 1;
+  bool disengaged = false;
+  int courses = 0;  // enrollments, recorded or not
+  YearEnd end = YearEnd::after_the_file;
+  // Of all four, which sum to 1; none in the unfinished year.
+  double leaving = 0, finishing = 0, pausing = 0, returning = 0;
 };
 
 struct SyntheticStudent {
@@ -48,22 +56,14 @@ struct SyntheticStudent {
   bool detour_given_up = false;
   int switched_after = 0;                        // period after which the major changed; 0: never
   int left_after = 0;                            // last period of a drop-out; 0: stayed to the end
-  int leave_period = 0;                          // period spent away; 0: none
+  int leave_period = 0;                          // period spent away, the first of two; 0: none
+  int finished_after = 0;                        // edition 3: last period of a student with a degree; 0: none
+  bool finished_in_autumn = false;               // of that period
+  std::vector<SyntheticYear> years;              // edition 3
   std::vector<int> reduced_periods;              // years with half the load
   std::vector<Id> transferred;                   // passed elsewhere before a late entry; in no table
   std::vector<SyntheticEnrollment> enrollments;  // by period and term
 };
-
-/// What all students' choices are drawn from.
-struct ChoiceTables {
-  WeightTable intake;                               // of entry cohorts
-  std::vector<std::vector<WeightTable>> majors;     // cohort by background (commuter + 2 x first generation)
-  WeightTable sequences;                            // of subjects
-  std::vector<WeightTable> related;                 // by subject: other subjects its students turn to
-  std::vector<std::vector<WeightTable>> electives;  // academic year by period: courses
-  std::vector<Id> school_end;                       // by school: one past its last course
-};
-ChoiceTables make_choice_tables(const SyntheticOptions& options, const SyntheticCatalog& catalog);
 
 /// The number and the seed decide the student, never the number of students.
 SyntheticStudent make_synthetic_student(const SyntheticOptions& options, const SyntheticCatalog& catalog,

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/version.h"
+#include "desirepath/ingest/synthetic_calendar_truth.h"
 
 namespace desirepath::inline ingest {
 
@@ -215,6 +216,17 @@ std::string synthetic_truth(const SyntheticUniversity& university, const Synthet
       if (catalog.is_taken_again(course, options)) courses.push_back(course);
     }
     truth["taken_again"] = {{"courses", names_of(catalog, courses)}, {"chance_next_year", options.rates.taken_again}};
+  }
+  if (options.has_calendar()) {
+    truth["options"].erase("cohorts");
+    truth["options"]["years"] = options.calendar_years();
+    // In their place stand the calendar's own.
+    truth.erase("drift");
+    for (const char* rate : {"drop_out", "drop_out_commuter", "drop_out_first_generation", "leave_of_absence"})
+      truth["rates"].erase(rate);
+    truth["groups"]["residence"]["commuter_drop_out_factor"] = options.calendar.leaving_commuter;
+    truth["groups"]["first_generation"]["drop_out_factor"] = options.calendar.leaving_first_generation;
+    truth["calendar"] = calendar_truth(university, summary);
   }
   return truth.dump(1) + "\n";
 }

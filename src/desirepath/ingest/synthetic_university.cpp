@@ -14,7 +14,9 @@
 #include "desirepath/core/digest.h"
 #include "desirepath/core/table.h"
 #include "desirepath/core/text.h"
+#include "desirepath/ingest/synthetic_status.h"
 #include "desirepath/ingest/synthetic_truth.h"
+#include "desirepath/ingest/synthetic_years.h"
 
 namespace desirepath::inline ingest {
 
@@ -25,12 +27,17 @@ constexpr std::int64_t block_size = 512;
 
 constexpr std::string_view enrollment_columns =
     "student,period,term,course,grade,units,subject,school,major,second_major,entry_major,cohort,admission,status,"
-    "residence,first_generation\n";
+    "residence,first_generation";
+constexpr std::string_view calendar_enrollment_columns = ",degree,degree_term";
 constexpr std::string_view course_columns =
     "course,label,subject,school,concentration,prerequisites,level,units,first_year,last_year\n";
 constexpr std::string_view student_columns =
     "student,ambition,pace,enthusiast,concentration,interest,company,detour,detour_given_up,switched_after,left_after,"
-    "leave_period,meets_conflict,transferred\n";
+    "leave_period,meets_conflict,transferred";
+constexpr std::string_view calendar_student_columns = ",finished_after,disengaged";
+constexpr std::string_view status_columns =
+    "student,period,year,complete,rows,status,fate,leaving_probability,finishing_probability,pausing_probability,"
+    "return_probability\n";
 
 void append(std::string& text, std::initializer_list<std::string_view> parts) {
   for (const std::string_view part : parts)
@@ -55,26 +62,39 @@ std::vector<std::string> course_fields(const SyntheticCatalog& catalog) {
   return fields;
 }
 
+/// "BA" or "BSc" by the school of the major, and the term in which it was given.
+std::string degree_fields(const SyntheticCatalog& catalog, const SyntheticStudent& student) {
+  if (student.finished_after == 0) return ",,";
+  const std::string& school = catalog.school_of_subject(student.major);
+  const bool is_science = school != "Humanities" && school != "Social Sciences";
+  const SyntheticTerm term = student.finished_in_autumn ? SyntheticTerm::autumn : SyntheticTerm::spring;
+  return concat(is_science ? ",BSc," : ",BA,",
+                SyntheticUniversity::term_label(student.cohort + student.finished_after - 1, term));
+}
+
 void append_enrollments(std::string& text, const SyntheticUniversity& university, const SyntheticStudent& student,
                         const std::vector<std::string>& fields_of_course) {
   const SyntheticCatalog& catalog = university.catalog();
+  const bool has_calendar = university.options().has_calendar();
   const std::string id = SyntheticUniversity::student_id(student.number);
   std::string of_student;
   append(of_student,
-         {subject_name(catalog, student.major), ",", subject_name(catalog, student.second_major), ",",
-          subject_name(catalog, student.entry_major), ",", std::to_string(student.cohort), ",",
-          student.entry_period > 1 ? "transfer" : "first-year", ",", student.part_time ? "part-time" : "full-time", ",",
-          student.commuter ? "commuter" : "campus", ",", yes_or_no(student.first_generation), "\n"});
+         {",", subject_name(catalog, student.second_major), ",", subject_name(catalog, student.entry_major), ",",
+          std::to_string(student.cohort), ",", student.entry_period > 1 ? "transfer" : "first-year", ",",
+          student.part_time ? "part-time" : "full-time", ",", student.commuter ? "commuter" : "campus", ",",
+          yes_or_no(student.first_generation), has_calendar ? degree_fields(catalog, student) : "", "\n"});
   for (const SyntheticEnrollment& enrollment : student.enrollments) {
     const int year = student.cohort + enrollment.period - 1;
     const char period = static_cast<char>('0' + enrollment.period);
     append(text, {id, ",", std::string_view(&period, 1), ",", SyntheticUniversity::term_label(year, enrollment.term),
                   ",", catalog.name_in(enrollment.course, year), ",", to_string(enrollment.grade),
-                  fields_of_course[static_cast<std::size_t>(enrollment.course)], of_student});
+                  fields_of_course[static_cast<std::size_t>(enrollment.course)],
+                  subject_name(catalog, has_calendar ? enrollment.major : student.major), of_student});
   }
 }
 
-void append_student(std::string& text, const SyntheticCatalog& catalog, const SyntheticStudent& student) {
+void append_student(std::string& text, const SyntheticUniversity& university, const SyntheticStudent& student) {
+  const SyntheticCatalog& catalog = university.catalog();
   std::vector<std::string> transferred;
   for (const Id course : student.transferred)
     transferred.push_back(catalog.course(course).name);
@@ -88,10 +108,44 @@ void append_student(std::string& text, const SyntheticCatalog& catalog, const Sy
        std::to_string(student.switched_after), std::to_string(student.left_after), std::to_string(student.leave_period),
        yes_or_no(student.meets_conflict), join(transferred, ";")},
       ",");
+  if (university.options().has_calendar()) {
+    std::vector<std::string> disengaged;
+    for (const SyntheticYear& year : student.years) {
+      if (year.disengaged) disengaged.push_back(std::to_string(year.period));
+    }
+    append(text, {",", std::to_string(student.finished_after), ",", join(disengaged, ";")});
+  }
   text += '\n';
 }
 
-std::string courses_file(const SyntheticCatalog& catalog) {
+void append_status(std::string& text, const SyntheticOptions& options, const SyntheticStudent& student) {
+  for (const StudentPeriod& at : enrollment_history(options, student)) {
+    const auto year = std::ranges::find(student.years, at.period, &SyntheticYear::period);
+    const bool has_chances = year != student.years.end() && year->end != YearEnd::after_the_file;
+    append(text, {SyntheticUniversity::student_id(student.number), ",", std::to_string(at.period), ",",
+                  std::to_string(at.year), ",", yes_or_no(at.is_complete), ",", std::to_string(at.rows), ",",
+                  to_string(at.status), ",", to_string(at.fate)});
+    for (const auto chance :
+         {&SyntheticYear::leaving, &SyntheticYear::finishing, &SyntheticYear::pausing, &SyntheticYear::returning})
+      append(text, {",", has_chances ? fixed(*year.*chance, 6) : ""});
+    text += '\n';
+  }
+}
+
+/// Of a course that is not renamed; empty: open.
+std::string first_year_of(const SyntheticUniversity& university, Id course) {
+  const auto& calendar = university.catalog().calendar;
+  const int year = calendar ? calendar->courses[static_cast<std::size_t>(course)].first_year : 0;
+  return year > 0 ? std::to_string(university.options().first_year + year) : "";
+}
+std::string last_year_of(const SyntheticUniversity& university, Id course) {
+  const auto& calendar = university.catalog().calendar;
+  const int year = calendar ? calendar->courses[static_cast<std::size_t>(course)].last_year : -1;
+  return year >= 0 ? std::to_string(university.options().first_year + year) : "";
+}
+
+std::string courses_file(const SyntheticUniversity& university) {
+  const SyntheticCatalog& catalog = university.catalog();
   std::string text(course_columns);
   for (Id id = 0; id < static_cast<Id>(catalog.courses.size()); ++id) {
     const SyntheticCourse& course = catalog.course(id);
@@ -105,11 +159,14 @@ std::string courses_file(const SyntheticCatalog& catalog) {
         concat(csv_field(course.label), ",", csv_field(subject.name), ",",
                csv_field(catalog.school_of_subject(course.subject)), ",", csv_field(concentration), ",",
                csv_field(join(prerequisites, ";")), ",", 100 * course.level, ",", course.units);
-    const bool is_renamed = catalog.renamed && catalog.renamed->course == id;
-    if (is_renamed)
-      append(text,
-             {catalog.renamed->old_name, ",", fields, ",,", std::to_string(catalog.renamed->first_year - 1), "\n"});
-    append(text, {course.name, ",", fields, ",", is_renamed ? std::to_string(catalog.renamed->first_year) : "", ",\n"});
+    if (catalog.renamed && catalog.renamed->course == id) {
+      const int first_year = catalog.renamed->first_year;
+      append(text, {catalog.renamed->old_name, ",", fields, ",,", std::to_string(first_year - 1), "\n"});
+      append(text, {course.name, ",", fields, ",", std::to_string(first_year), ",\n"});
+      continue;
+    }
+    append(text,
+           {course.name, ",", fields, ",", first_year_of(university, id), ",", last_year_of(university, id), "\n"});
   }
   return text;
 }
@@ -118,6 +175,7 @@ std::string courses_file(const SyntheticCatalog& catalog) {
 struct Block {
   std::string enrollments;
   std::string students;
+  std::string status;
   SyntheticSummary summary;
 };
 
@@ -129,8 +187,9 @@ Block make_block(const SyntheticUniversity& university, const std::vector<std::s
   for (std::int64_t number = first; number < end; ++number) {
     const SyntheticStudent student = university.student(number);
     append_enrollments(block.enrollments, university, student, fields_of_course);
-    if (options.student_truth) append_student(block.students, university.catalog(), student);
-    block.summary.add(student, options.periods);
+    if (options.student_truth) append_student(block.students, university, student);
+    if (options.student_truth && options.has_calendar()) append_status(block.status, options, student);
+    block.summary.add(student, options);
   }
   return block;
 }
@@ -143,7 +202,17 @@ void add_to(std::vector<std::int64_t>& counts, const std::vector<std::int64_t>& 
 
 }  // namespace
 
-void SyntheticSummary::add(const SyntheticStudent& student, int periods) {
+void ReturnCount::add(const ReturnCount& other) {
+  enrolled += other.enrolled;
+  returned += other.returned;
+  paused += other.paused;
+  finished += other.finished;
+  left += other.left;
+  expected_returns += other.expected_returns;
+  expected_leavers += other.expected_leavers;
+}
+
+void SyntheticSummary::add(const SyntheticStudent& student, const SyntheticOptions& options) {
   ++students;
   enrollments += std::ssize(student.enrollments);
   commuters += student.commuter ? 1 : 0;
@@ -159,13 +228,17 @@ void SyntheticSummary::add(const SyntheticStudent& student, int periods) {
   companies += student.company >= 0 ? 1 : 0;
   detours.resize(2);
   if (student.detour >= 0) ++detours[static_cast<std::size_t>(student.detour)];
-  at_risk.resize(static_cast<std::size_t>(periods) - 1);
-  drop_outs.resize(at_risk.size());
-  const int last = student.left_after > 0 ? student.left_after : periods - 1;
-  for (int period = student.entry_period; period <= last; ++period) {
-    if (period != student.leave_period) ++at_risk[static_cast<std::size_t>(period) - 1];
+  if (options.has_calendar()) {
+    add_years(student, options);
+  } else {
+    at_risk.resize(static_cast<std::size_t>(options.periods) - 1);
+    drop_outs.resize(at_risk.size());
+    const int last = student.left_after > 0 ? student.left_after : options.periods - 1;
+    for (int period = student.entry_period; period <= last; ++period) {
+      if (period != student.leave_period) ++at_risk[static_cast<std::size_t>(period) - 1];
+    }
+    if (student.left_after > 0) ++drop_outs[static_cast<std::size_t>(student.left_after) - 1];
   }
-  if (student.left_after > 0) ++drop_outs[static_cast<std::size_t>(student.left_after) - 1];
   leaves_of_absence += student.leave_period > 0 ? 1 : 0;
   reduced_years += std::ssize(student.reduced_periods);
   commuters_in_conflict += student.meets_conflict ? 1 : 0;
@@ -178,20 +251,50 @@ void SyntheticSummary::add(const SyntheticStudent& student, int periods) {
   }
 }
 
+void SyntheticSummary::add_years(const SyntheticStudent& student, const SyntheticOptions& options) {
+  const int years = options.calendar_years();
+  const int first = student.cohort - options.first_year;  // of period 1, from 0
+  entrants.resize(static_cast<std::size_t>(years));
+  ++entrants[static_cast<std::size_t>(first + student.entry_period - 1)];
+  at_risk.resize(static_cast<std::size_t>(options.last_period()));
+  drop_outs.resize(at_risk.size());
+  returns.resize(return_count(options, years, 1, 0));
+  const int background = (student.commuter ? 1 : 0) + (student.first_generation ? 2 : 0);
+  for (const SyntheticYear& year : student.years) {
+    if (year.end == YearEnd::after_the_file) continue;
+    ++at_risk[static_cast<std::size_t>(year.period) - 1];
+    if (year.end == YearEnd::leaves) ++drop_outs[static_cast<std::size_t>(year.period) - 1];
+    ReturnCount& count = returns[return_count(options, first + year.period - 1, year.period, background)];
+    count.add({1, year.end == YearEnd::returns ? 1 : 0, year.end == YearEnd::pauses ? 1 : 0,
+               year.end == YearEnd::finishes ? 1 : 0, year.end == YearEnd::leaves ? 1 : 0, year.returning,
+               year.leaving});
+  }
+  degrees += student.finished_after > 0 ? 1 : 0;
+  rows_of_unfinished_year += courses_in(student, years - first);
+}
+
 void SyntheticSummary::add(const SyntheticSummary& other) {
   using Summary = SyntheticSummary;
   for (const auto count :
        {&Summary::students, &Summary::enrollments, &Summary::commuters, &Summary::first_generation, &Summary::part_time,
         &Summary::late_entrants, &Summary::enthusiasts, &Summary::switches, &Summary::second_majors,
         &Summary::companies, &Summary::leaves_of_absence, &Summary::reduced_years, &Summary::summer_rows,
-        &Summary::withdrawals, &Summary::failures, &Summary::repeats, &Summary::commuters_in_conflict})
+        &Summary::withdrawals, &Summary::failures, &Summary::repeats, &Summary::commuters_in_conflict,
+        &Summary::degrees, &Summary::rows_of_unfinished_year})
     this->*count += other.*count;
-  for (const auto counts : {&Summary::archetypes, &Summary::detours, &Summary::at_risk, &Summary::drop_outs})
+  for (const auto counts :
+       {&Summary::archetypes, &Summary::detours, &Summary::at_risk, &Summary::drop_outs, &Summary::entrants})
     add_to(this->*counts, other.*counts);
+  returns.resize(std::max(returns.size(), other.returns.size()));
+  for (std::size_t i = 0; i < other.returns.size(); ++i)
+    returns[i].add(other.returns[i]);
 }
 
 nlohmann::ordered_json SyntheticFiles::to_json() const {
-  return {{"folder", folder}, {"students", summary.students}, {"enrollments", summary.enrollments}};
+  nlohmann::ordered_json json = {
+      {"folder", folder}, {"students", summary.students}, {"enrollments", summary.enrollments}};
+  if (!last_complete_term.empty()) json["last_complete_term"] = last_complete_term;
+  return json;
 }
 
 Table SyntheticFiles::table() const {
@@ -203,6 +306,11 @@ Table SyntheticFiles::table() const {
 void SyntheticFiles::print(std::ostream& out) const {
   out << "wrote " << folder << "/enrollments.csv: " << counted(summary.students, "student", "students") << ", "
       << counted(summary.enrollments, "enrollment", "enrollments") << "; courses.csv and truth.json beside it\n";
+  if (!last_complete_term.empty()) {
+    out << "complete up to " << last_complete_term << "; "
+        << counted(summary.rows_of_unfinished_year, "enrollment", "enrollments")
+        << " of the unfinished year after it\n";
+  }
 }
 
 SyntheticUniversity::SyntheticUniversity(const SyntheticOptions& options)
@@ -225,6 +333,10 @@ std::string SyntheticUniversity::term_label(int year, SyntheticTerm term) {
   return label;
 }
 
+std::string SyntheticUniversity::last_complete_term() const {
+  return term_label(options_.first_year + options_.calendar_years() - 2, SyntheticTerm::summer);
+}
+
 SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const std::filesystem::path& folder,
                                           Overwrite overwrite, const ProgressSink& progress) {
   const SyntheticUniversity university(options);
@@ -232,17 +344,20 @@ SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const
   AtomicFile enrollments(folder / "enrollments.csv", overwrite);
   AtomicFile courses(folder / "courses.csv", overwrite);
   AtomicFile truth(folder / "truth.json", overwrite);
-  std::optional<AtomicFile> students;
+  std::optional<AtomicFile> students, status;
   if (options.student_truth) students.emplace(folder / "students.csv", overwrite);
+  if (options.student_truth && options.has_calendar()) status.emplace(folder / "status.csv", overwrite);
 
   DigestBuilder digest;
   const auto write_enrollments = [&](std::string_view text) {
     digest.add(text);
     enrollments.write(text);
   };
-  write_enrollments(enrollment_columns);
-  if (students) students->write(student_columns);
-  courses.write(courses_file(university.catalog()));
+  const bool has_calendar = options.has_calendar();
+  write_enrollments(concat(enrollment_columns, has_calendar ? calendar_enrollment_columns : "", "\n"));
+  if (students) students->write(concat(student_columns, has_calendar ? calendar_student_columns : "", "\n"));
+  if (status) status->write(status_columns);
+  courses.write(courses_file(university));
 
   // Blocks are made by several threads and written in their order, a few ahead of the writer at most.
   const std::vector<std::string> fields_of_course = course_fields(university.catalog());
@@ -252,6 +367,7 @@ SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const
   std::int64_t next = 1;
   SyntheticFiles written;
   written.folder = folder.string();
+  if (has_calendar) written.last_complete_term = university.last_complete_term();
   SyntheticSummary& summary = written.summary;
   while (next <= options.students || !under_way.empty()) {
     while (next <= options.students && under_way.size() < threads) {
@@ -270,6 +386,7 @@ SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const
     under_way.pop_front();
     write_enrollments(block.enrollments);
     if (students) students->write(block.students);
+    if (status) status->write(block.status);
     summary.add(block.summary);
     if (progress) {
       progress({"simulate", static_cast<double>(summary.students) / static_cast<double>(options.students)});
@@ -280,6 +397,7 @@ SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const
   enrollments.commit();
   courses.commit();
   if (students) students->commit();
+  if (status) status->commit();
   truth.commit();
   return written;
 }

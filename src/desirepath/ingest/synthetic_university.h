@@ -17,6 +17,19 @@
 
 namespace desirepath::inline ingest {
 
+/// Edition 3: students enrolled in a complete year, and what followed it.
+struct ReturnCount {
+  std::int64_t enrolled = 0;
+  std::int64_t returned = 0;
+  std::int64_t paused = 0;
+  std::int64_t finished = 0;
+  std::int64_t left = 0;
+  double expected_returns = 0;  // sums of each student's own chances
+  double expected_leavers = 0;
+
+  void add(const ReturnCount& other);
+};
+
 /// Counts of what came out, beside the rates that were asked for; in truth.json under "realised".
 struct SyntheticSummary {
   std::int64_t students = 0;
@@ -41,15 +54,29 @@ struct SyntheticSummary {
   std::int64_t failures = 0;
   std::int64_t repeats = 0;  // rows of a course the student had enrolled in before
   std::int64_t commuters_in_conflict = 0;
+  // Edition 3.
+  std::vector<std::int64_t> entrants;  // by academic year
+  /// By year, period and background (commuter + 2 x first generation): see return_count.
+  std::vector<ReturnCount> returns;
+  std::int64_t degrees = 0;
+  std::int64_t rows_of_unfinished_year = 0;
 
-  void add(const SyntheticStudent& student, int periods);
+  /// Year from 0, period from 1.
+  static std::size_t return_count(const SyntheticOptions& options, int year, int period, int background) {
+    return static_cast<std::size_t>((year * options.last_period() + period - 1) * 4 + background);
+  }
+  void add(const SyntheticStudent& student, const SyntheticOptions& options);
   void add(const SyntheticSummary& other);
+
+ private:
+  void add_years(const SyntheticStudent& student, const SyntheticOptions& options);
 };
 
 /// What was written where.
 class SyntheticFiles : public Answer {
  public:
   std::string folder;
+  std::string last_complete_term;  // edition 3
   SyntheticSummary summary;
 
   nlohmann::ordered_json to_json() const override;
@@ -70,6 +97,8 @@ class SyntheticUniversity {
   static std::string student_id(std::int64_t number);
   /// "2004-05 Fall", "2004-05 Spring", "2004-05 Summer": academic year and season; sorts as text.
   static std::string term_label(int year, SyntheticTerm term);
+  /// Edition 3: the term in which the data end; one more, of which only a part is there, follows.
+  std::string last_complete_term() const;
 
  private:
   SyntheticOptions options_;
@@ -77,8 +106,9 @@ class SyntheticUniversity {
   ChoiceTables tables_;
 };
 
-/// Writes enrollments.csv, courses.csv and truth.json into the folder, which is made where it is missing; each appears
-/// whole or not at all. Needs memory for a few blocks of students, whatever their number.
+/// Writes enrollments.csv, courses.csv and truth.json into the folder (and what student_truth adds), which is made
+/// where it is missing; each appears whole or not at all. Needs memory for a few blocks of students, whatever their
+/// number.
 SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const std::filesystem::path& folder,
                                           Overwrite overwrite, const ProgressSink& progress = {});
 

@@ -146,9 +146,9 @@ std::optional<WideColumn> read_wide_name(std::string_view name, bool bare) {
   return WideColumn{std::string(front), std::to_string(*number)};
 }
 
-Mark mark_in(std::string_view cell, const MissingValues& missing) {
+CellMark mark_in(std::string_view cell, const MissingValues& missing) {
   cell = trimmed(cell);
-  return missing.contains(cell) ? Mark::missing : mark_of(cell);
+  return missing.contains(cell) ? CellMark::missing : mark_of(cell);
 }
 
 class UnfoldedRows : public RowSource {
@@ -285,9 +285,9 @@ class UnfoldedRows : public RowSource {
   bool all_marks(std::size_t column) const {
     bool some = false;
     for (std::size_t r = 0; r < inner_.row_count(); ++r) {
-      const Mark mark = mark_in(inner_.cell(r, column), missing_);
-      if (mark == Mark::other) return false;
-      some = some || mark != Mark::missing;
+      const CellMark mark = mark_in(inner_.cell(r, column), missing_);
+      if (mark == CellMark::other) return false;
+      some = some || mark != CellMark::missing;
     }
     return some;
   }
@@ -297,19 +297,19 @@ class UnfoldedRows : public RowSource {
       for (const auto& [column, course] : courses_) {
         const std::string_view cell = trimmed(inner_.cell(row, column));
         const auto mark = mark_in(cell, missing_);
-        if (mark == Mark::yes || mark == Mark::other) add(batch, row, cell, course.course, {});
+        if (mark == CellMark::yes || mark == CellMark::other) add(batch, row, cell, course.course, {});
       }
       return;
     }
     for (const auto& [period, columns] : by_period_) {
       bool known = false, taken = false;
       for (const std::size_t column : columns) {
-        const Mark mark = mark_in(inner_.cell(row, column), missing_);
-        known = known || mark != Mark::missing;
-        if (mark != Mark::yes && mark != Mark::other) continue;
+        const CellMark mark = mark_in(inner_.cell(row, column), missing_);
+        known = known || mark != CellMark::missing;
+        if (mark != CellMark::yes && mark != CellMark::other) continue;
         taken = true;
         add(batch, row, period, courses_.at(column).course,
-            mark == Mark::other ? trimmed(inner_.cell(row, column)) : std::string_view());
+            mark == CellMark::other ? trimmed(inner_.cell(row, column)) : std::string_view());
       }
       if (known && !taken) add(batch, row, period, {}, {});
     }

@@ -14,7 +14,7 @@ namespace desirepath::inline ingest {
 
 namespace {
 
-constexpr std::size_t block_size = std::size_t{1} << 22;
+constexpr std::size_t decoded_block_size = std::size_t{1} << 22;
 constexpr std::size_t smallest_read = std::size_t{1} << 14;
 constexpr std::string_view windows_1252 = "Windows-1252";
 using namespace std::string_view_literals;
@@ -149,7 +149,7 @@ bool TextDecoder::append_block(std::string& text) {
     if (!finished_) {
       // Whole blocks, however small the pieces that arrive: detection then sees the same sample every time.
       std::size_t filled = raw_.size();
-      const std::size_t full = filled + block_size;
+      const std::size_t full = filled + decoded_block_size;
       while (filled < full) {
         // Grown as it fills: a small table does not pay for a whole block.
         if (filled == raw_.size()) raw_.resize(std::min(full, std::max(2 * filled, smallest_read)));

@@ -23,7 +23,7 @@ namespace desirepath::inline ingest {
 namespace {
 
 constexpr std::size_t most_bytes = std::size_t{1} << 30;  // of a part, unpacked
-constexpr std::size_t most_columns = 16'384;              // that Excel has
+constexpr std::size_t most_sheet_columns = 16'384;        // that Excel has
 
 /// The parts of a zip file.
 class ZipParts {
@@ -117,7 +117,7 @@ std::optional<std::size_t> column_of(std::string_view reference) {
   for (const char c : reference) {
     if (c < 'A' || c > 'Z') break;
     column = column * 26 + static_cast<std::size_t>(c - 'A' + 1);
-    if (column > most_columns) return std::nullopt;
+    if (column > most_sheet_columns) return std::nullopt;
   }
   return column == 0 ? std::nullopt : std::optional(column - 1);
 }
@@ -252,7 +252,7 @@ class WorkbookRows : public RowSource {
       const std::size_t column = column_of(cell.attribute("r").value()).value_or(next);
       next = column + 1;
       std::string text = text_of(cell);
-      if (text.empty() || column >= most_columns) continue;
+      if (text.empty() || column >= most_sheet_columns) continue;
       if (column >= cells.size()) cells.resize(column + 1);
       cells[column] = std::move(text);
     }

@@ -10,16 +10,16 @@
 
 namespace desirepath::inline ingest {
 
-enum class Mark { missing, no, yes, other };
+enum class CellMark { missing, no, yes, other };
 
 /// cell: trimmed, empty where a word for a missing value stands.
-inline Mark mark_of(std::string_view cell) {
+inline CellMark mark_of(std::string_view cell) {
   static constexpr std::array<std::string_view, 5> no = {"0", "no", "n", "false", "0.0"};
   static constexpr std::array<std::string_view, 6> yes = {"1", "yes", "y", "true", "x", "1.0"};
-  if (cell.empty()) return Mark::missing;
+  if (cell.empty()) return CellMark::missing;
   const std::string lower = lower_case(cell);
-  if (std::ranges::find(no, lower) != no.end()) return Mark::no;
-  return std::ranges::find(yes, lower) != yes.end() ? Mark::yes : Mark::other;
+  if (std::ranges::find(no, lower) != no.end()) return CellMark::no;
+  return std::ranges::find(yes, lower) != yes.end() ? CellMark::yes : CellMark::other;
 }
 
 }  // namespace desirepath::inline ingest

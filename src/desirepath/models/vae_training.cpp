@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr double usual_validation = 0.1;  // of the students, where nothing is said
-constexpr std::int64_t fewest_judges = 10;
+constexpr std::int64_t fewest_vae_judges = 10;
 constexpr int epochs_without_judges = 60;
 constexpr std::int64_t most_students_a_step = 128, fewest_students_a_step = 16, steps_an_epoch = 30;
 constexpr std::int64_t students_a_shard = 32;  // whose gradient is taken at once
@@ -95,8 +95,8 @@ class VaeFit : public Training {
     const auto students = static_cast<double>(training_.student_count()), size = static_cast<double>(shape_.size());
     const std::int64_t whole_shards = students_a_step() / students_a_shard;
     const double shards = static_cast<double>(whole_shards) + 1;
-    constexpr double program_bytes = 45e6;
-    estimate.bytes = program_bytes + 8 * size * (shards + 8) +
+    constexpr double vae_program_bytes = 45e6;
+    estimate.bytes = vae_program_bytes + 8 * size * (shards + 8) +
                      8.0 * context_.compute.threads() * draws_held * static_cast<double>(shape_.bits + shape_.hidden) +
                      24.0 * static_cast<double>(cohort_.enrollments().one_count());
     estimate.seconds_per_iteration =
@@ -159,7 +159,7 @@ class VaeFit : public Training {
     if (settings_.validation && (split.training.empty() || split.validation.empty()))
       throw OptionError(
           concat(setting_name("validation"), ": too few students to hold out a share of ", shortest(share)));
-    if (!settings_.validation && std::ssize(split.validation) < fewest_judges) return;
+    if (!settings_.validation && std::ssize(split.validation) < fewest_vae_judges) return;
     training_ = cohort_.select(split.training);
     judges_ = cohort_.select(split.validation);
   }

@@ -16,19 +16,19 @@ namespace desirepath::inline probability {
 namespace {
 
 /// A site's surroundings and the truth it must match, for a pack of courses.
-struct Cavity {
+struct PackedCavity {
   Pack variance;  // of f without the site
   Pack mean;
   Pack root;      // 1/sqrt(1 + variance)
   Pack argument;  // u = s (a + mean) root
 };
 
-Cavity cavity_of(const Pack& threshold, const Pack& sign, const Pack& variance, const Pack& mean,
-                 const Pack& site_precision, const Pack& site_shift) {
+PackedCavity cavity_of(const Pack& threshold, const Pack& sign, const Pack& variance, const Pack& mean,
+                       const Pack& site_precision, const Pack& site_shift) {
   // The share of f's precision that is not the site's own; positive for proper sites, floored against rounding.
   const Pack kept = larger(1.0 - site_precision * variance, broadcast(1e-12));
   const Pack inverse = 1.0 / kept;
-  Cavity cavity;
+  PackedCavity cavity;
   cavity.variance = variance * inverse;
   cavity.mean = (mean - site_shift * variance) * inverse;
   cavity.root = 1.0 / square_root(1.0 + cavity.variance);
@@ -41,7 +41,7 @@ struct Site {
   Pack shift;
 };
 
-Site matching_site(const Cavity& cavity, const Pack& sign, const Pack& mills) {
+Site matching_site(const PackedCavity& cavity, const Pack& sign, const Pack& mills) {
   // r (u + r) lies in (0, 1); rounding may leave that far out in the tail.
   const Pack curvature = smaller(larger(mills * (cavity.argument + mills), broadcast(0)), broadcast(1));
   const Pack w = curvature * cavity.root * cavity.root;
@@ -58,10 +58,10 @@ struct SiteCumulants {
   Pack fourth;
 };
 
-SiteCumulants cumulants_of(const Cavity& cavity, const Pack& sign, const Pack& kept) {
+SiteCumulants cumulants_of(const PackedCavity& cavity, const Pack& sign, const Pack& kept) {
   const NormalParts parts = normal_parts(cavity.argument);
   const Pack u = cavity.argument;
-  const Pack r = inverse_mills_ratio(parts);
+  const Pack r = packed_inverse_mills_ratio(parts);
   const Pack slope = -r * (u + r);  // r'
   const Pack g = (u + r) * (u + 2.0 * r) - 1.0;
   const Pack scale = sign * cavity.root / kept;
@@ -248,7 +248,7 @@ void FactorEp::match_sites(double damping, Moments& sums) {
   PackRow<factor_count> shift(count);
   // In stages over a few packs: the stages' chains of dependent operations then overlap from pack to pack.
   constexpr Index stage = 4 * pack_width;
-  std::array<Cavity, 4> cavities;
+  std::array<PackedCavity, 4> cavities;
   std::array<Pack, 4> mills;
   for (Index begin = 0; begin < factors_.padded_count(); begin += stage) {
     const Index end = std::min(begin + stage, factors_.padded_count());
@@ -259,7 +259,7 @@ void FactorEp::match_sites(double damping, Moments& sums) {
                                      load(site_precision_.data() + j), load(site_shift_.data() + j));
     }
     for (Index j = begin; j < end; j += pack_width)
-      mills[place(j)] = inverse_mills_ratio(normal_parts(cavities[place(j)].argument));
+      mills[place(j)] = packed_inverse_mills_ratio(normal_parts(cavities[place(j)].argument));
     for (Index j = begin; j < end; j += pack_width) {
       const Site site = matching_site(cavities[place(j)], load(sign_.data() + j), mills[place(j)]);
       const Pack old_precision = load(site_precision_.data() + j);
@@ -308,9 +308,10 @@ void FactorEp::match_in_turn(std::span<const Id> courses) {
     const double variance = slope.dot(projected);
     const double old_mean = slope.dot(mean);
     const Pack sign = broadcast(sign_[j]);
-    const Cavity cavity = cavity_of(broadcast(factors_.thresholds()[j]), sign, broadcast(variance), broadcast(old_mean),
-                                    broadcast(site_precision_[j]), broadcast(site_shift_[j]));
-    const Site site = matching_site(cavity, sign, inverse_mills_ratio(normal_parts(cavity.argument)));
+    const PackedCavity cavity =
+        cavity_of(broadcast(factors_.thresholds()[j]), sign, broadcast(variance), broadcast(old_mean),
+                  broadcast(site_precision_[j]), broadcast(site_shift_[j]));
+    const Site site = matching_site(cavity, sign, packed_inverse_mills_ratio(normal_parts(cavity.argument)));
     const double precision_change = site.precision[0] - site_precision_[j];
     const double shift_change = site.shift[0] - site_shift_[j];
     site_precision_[j] = site.precision[0];
@@ -368,8 +369,9 @@ double FactorEp::sum_of_site_evidence() const {
     const Pack sign = load(sign_.data() + j);
     const Pack precision = load(site_precision_.data() + j);
     const Pack shift = load(site_shift_.data() + j);
-    const Cavity cavity = cavity_of(load(factors_.padded_thresholds() + j), sign, f.variance, f.mean, precision, shift);
-    const Pack log_phi = log_normal_cdf(normal_parts(cavity.argument));
+    const PackedCavity cavity =
+        cavity_of(load(factors_.padded_thresholds() + j), sign, f.variance, f.mean, precision, shift);
+    const Pack log_phi = packed_log_normal_cdf(normal_parts(cavity.argument));
     const Pack spread = 1.0 + precision * cavity.variance;
     const Pack site =
         0.5 * (shift * shift * cavity.variance + (2.0 * shift - precision * cavity.mean) * cavity.mean) / spread -
@@ -401,8 +403,8 @@ double FactorEp::correction_by_tensors() const {
     f.at(j);
     const Pack sign = load(sign_.data() + j);
     const Pack precision = load(site_precision_.data() + j);
-    const Cavity cavity = cavity_of(load(factors_.padded_thresholds() + j), sign, f.variance, f.mean, precision,
-                                    load(site_shift_.data() + j));
+    const PackedCavity cavity = cavity_of(load(factors_.padded_thresholds() + j), sign, f.variance, f.mean, precision,
+                                          load(site_shift_.data() + j));
     const SiteCumulants c = cumulants_of(cavity, sign, larger(1.0 - precision * f.variance, broadcast(1e-12)));
     const Pack cube = f.variance * f.variance * f.variance;
     own += cube * (c.third * c.third / 12.0 + f.variance * c.fourth * c.fourth / 96.0);
@@ -453,8 +455,8 @@ double FactorEp::correction_by_pairs() const {
     f.at(j);
     const Pack sign = load(sign_.data() + j);
     const Pack precision = load(site_precision_.data() + j);
-    const Cavity cavity = cavity_of(load(factors_.padded_thresholds() + j), sign, f.variance, f.mean, precision,
-                                    load(site_shift_.data() + j));
+    const PackedCavity cavity = cavity_of(load(factors_.padded_thresholds() + j), sign, f.variance, f.mean, precision,
+                                          load(site_shift_.data() + j));
     const SiteCumulants c = cumulants_of(cavity, sign, larger(1.0 - precision * f.variance, broadcast(1e-12)));
     store(third.data() + j, c.third);
     store(fourth.data() + j, c.fourth);

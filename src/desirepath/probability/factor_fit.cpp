@@ -13,8 +13,8 @@ namespace desirepath::inline probability {
 
 namespace {
 
-constexpr int sweep_limit = 200;
-constexpr double tolerance = 1e-8;  // on the relative fall of the squares in a sweep
+constexpr int fit_sweep_limit = 200;
+constexpr double fit_tolerance = 1e-8;  // on the relative fall of the squares in a sweep
 
 double squares_off_diagonal(const Matrix& correlation, const RowMatrix& loadings) {
   Matrix rest = correlation - loadings * loadings.transpose();
@@ -62,7 +62,7 @@ FactorFit fit_factors(const Matrix& correlation, Index factor_count, double most
   }
   double squares = squares_off_diagonal(correlation, loadings);
   Matrix products = loadings.transpose() * loadings;
-  while (!fit.converged && fit.sweeps < sweep_limit && factor_count > 0) {
+  while (!fit.converged && fit.sweeps < fit_sweep_limit && factor_count > 0) {
     // One course after the other, the others held: a small linear system each. The squares fall at every step.
     const RowMatrix before = loadings;
     for (Index j = 0; j < size; ++j) {
@@ -82,7 +82,7 @@ FactorFit fit_factors(const Matrix& correlation, Index factor_count, double most
       loadings = before;
       break;
     }
-    fit.converged = squares - now <= tolerance * squares;
+    fit.converged = squares - now <= fit_tolerance * squares;
     squares = now;
     products = loadings.transpose() * loadings;
   }

@@ -13,10 +13,10 @@ namespace desirepath::inline probability {
 
 namespace {
 
-constexpr std::int64_t block_points = 64;         // worked on together
-constexpr std::int64_t piece_points = 1024;       // handed to a thread together
-constexpr Index strip = pack_width == 8 ? 2 : 1;  // packs of points that share the loads of a course's slopes
-constexpr Index rows_in_product = 16;             // factors multiplied before a logarithm is taken
+constexpr std::int64_t block_points = 64;               // worked on together
+constexpr std::int64_t piece_points = 1024;             // handed to a thread together
+constexpr Index point_strip = pack_width == 8 ? 2 : 1;  // packs of points that share the loads of a course's slopes
+constexpr Index rows_in_product = 16;                   // factors multiplied before a logarithm is taken
 
 /// E sqrt(1 + t^2), t standard normal.
 constexpr double mean_of_root = 1.354530;
@@ -145,10 +145,10 @@ void FactorSampler::Block::place(const Target& target) {
 
 void FactorSampler::Block::add_log_likelihood(const Target& target) {
   const Index width = target.factor_count + 1;
-  for (Index p = 0; p < block_points; p += strip * pack_width) {
-    Pack product[strip];
-    Pack total[strip];
-    for (Index i = 0; i < strip; ++i) {
+  for (Index p = 0; p < block_points; p += point_strip * pack_width) {
+    Pack product[point_strip];
+    Pack total[point_strip];
+    for (Index i = 0; i < point_strip; ++i) {
       product[i] = broadcast(1);
       total[i] = load(log_weights_.data() + p + i * pack_width);
     }
@@ -156,25 +156,25 @@ void FactorSampler::Block::add_log_likelihood(const Target& target) {
       const Index last = std::min(first + rows_in_product, target.course_count);
       for (const double* row = target.rows.data() + first * width; row < target.rows.data() + last * width;
            row += width) {
-        Pack argument[strip];
-        for (Index i = 0; i < strip; ++i)
+        Pack argument[point_strip];
+        for (Index i = 0; i < point_strip; ++i)
           argument[i] = broadcast(row[0]);
         for (Index k = 0; k + 1 < width; ++k) {
-          for (Index i = 0; i < strip; ++i)
+          for (Index i = 0; i < point_strip; ++i)
             argument[i] += row[k + 1] * load(z_.data() + k * block_points + p + i * pack_width);
         }
-        for (Index i = 0; i < strip; ++i) {
+        for (Index i = 0; i < point_strip; ++i) {
           const ProductFactor phi = normal_cdf_factor(argument[i]);
           product[i] *= phi.factor;
           total[i] -= phi.square;
         }
       }
-      for (Index i = 0; i < strip; ++i) {
+      for (Index i = 0; i < point_strip; ++i) {
         total[i] += logarithm(product[i]);
         product[i] = broadcast(1);
       }
     }
-    for (Index i = 0; i < strip; ++i)
+    for (Index i = 0; i < point_strip; ++i)
       store(log_weights_.data() + p + i * pack_width, total[i]);
   }
 }

@@ -12,20 +12,21 @@ namespace desirepath::inline probability {
 
 namespace {
 
-constexpr int sweep_limit = 200;
-constexpr double tolerance = 1e-7;  // on the change of means and variances in a sweep, in posterior deviations
-constexpr Index updates_kept = 32;  // rank-one updates gathered before they are applied to the covariance
+constexpr int ep_sweep_limit = 200;
+constexpr double ep_tolerance = 1e-7;  // on the change of means and variances in a sweep, in posterior deviations
+constexpr Index updates_kept = 32;     // rank-one updates gathered before they are applied to the covariance
 
 /// What the others say of f without its own site.
-struct Cavity {
+struct CourseCavity {
   double variance;
   double mean;
   double argument;  // s (mu + mean) / sqrt(variance): log Phi of it is the probability of the sign
 };
 
-Cavity cavity_of(double sign, double offset, double variance, double mean, double site_precision, double site_shift) {
+CourseCavity course_cavity(double sign, double offset, double variance, double mean, double site_precision,
+                           double site_shift) {
   const double kept = std::max(1 - site_precision * variance, 1e-12);
-  Cavity cavity{variance / kept, (mean - site_shift * variance) / kept, 0};
+  CourseCavity cavity{variance / kept, (mean - site_shift * variance) / kept, 0};
   cavity.argument = sign * (offset + cavity.mean) / std::sqrt(cavity.variance);
   return cavity;
 }
@@ -45,7 +46,7 @@ class Solver {
   }
 
   GaussianEp solve() && {
-    while (!ep_.converged && ep_.sweeps < sweep_limit) {
+    while (!ep_.converged && ep_.sweeps < ep_sweep_limit) {
       const Vector mean = ep_.mean;
       const Vector variance = ep_.covariance.diagonal();
       sweep();
@@ -54,7 +55,7 @@ class Solver {
       const Vector new_variance = ep_.covariance.diagonal();
       const double moved = ((ep_.mean - mean).array().abs() / new_variance.array().sqrt()).maxCoeff();
       const double resized = (new_variance.array() / variance.array() - 1).abs().maxCoeff();
-      ep_.converged = std::max(moved, resized) < tolerance;
+      ep_.converged = std::max(moved, resized) < ep_tolerance;
     }
     ep_.log_probability = std::min(0.0, log_evidence());
     ep_.correction = correction();
@@ -75,7 +76,8 @@ class Solver {
           updates.leftCols(kept) * (scales.head(kept).array() * updates.row(j).head(kept).transpose().array()).matrix();
       const double variance = column[j];
       const double mean = ep_.mean[j];
-      const Cavity cavity = cavity_of(sign_[j], offset_[j], variance, mean, ep_.site_precision[j], ep_.site_shift[j]);
+      const CourseCavity cavity =
+          course_cavity(sign_[j], offset_[j], variance, mean, ep_.site_precision[j], ep_.site_shift[j]);
       const double mills = inverse_mills_ratio(cavity.argument);
       const double shrink = std::clamp(mills * (cavity.argument + mills), 0.0, 1 - 1e-12);
       const double scale = 1 / (cavity.variance * (1 - shrink));
@@ -116,7 +118,8 @@ class Solver {
     for (Index j = 0; j < offset_.size(); ++j) {
       const double precision = ep_.site_precision[j];
       const double shift = ep_.site_shift[j];
-      const Cavity cavity = cavity_of(sign_[j], offset_[j], ep_.covariance(j, j), ep_.mean[j], precision, shift);
+      const CourseCavity cavity =
+          course_cavity(sign_[j], offset_[j], ep_.covariance(j, j), ep_.mean[j], precision, shift);
       const double spread = 1 + precision * cavity.variance;
       total += log_normal_cdf(cavity.argument) + 0.5 * std::log(spread) -
                (shift * shift * cavity.variance + (2 * shift - precision * cavity.mean) * cavity.mean) / (2 * spread);
@@ -131,8 +134,8 @@ class Solver {
     Vector third(size), fourth(size);
     for (Index j = 0; j < size; ++j) {
       const double variance = ep_.covariance(j, j);
-      const Cavity cavity =
-          cavity_of(sign_[j], offset_[j], variance, ep_.mean[j], ep_.site_precision[j], ep_.site_shift[j]);
+      const CourseCavity cavity =
+          course_cavity(sign_[j], offset_[j], variance, ep_.mean[j], ep_.site_precision[j], ep_.site_shift[j]);
       const double u = cavity.argument;
       const double r = inverse_mills_ratio(u);
       const double slope = -r * (u + r);

@@ -28,11 +28,11 @@ Pack central_quantile(const Pack& q) {
 
 // What the loops apply to each pack; single values go the same way, so that both have the same bits.
 struct LogCdf {
-  Pack operator()(const Pack& t) const { return log_normal_cdf(normal_parts(t)); }
+  Pack operator()(const Pack& t) const { return packed_log_normal_cdf(normal_parts(t)); }
 };
 
 struct MillsRatio {
-  Pack operator()(const Pack& t) const { return inverse_mills_ratio(normal_parts(t)); }
+  Pack operator()(const Pack& t) const { return packed_inverse_mills_ratio(normal_parts(t)); }
 };
 
 struct Cdf {
@@ -89,8 +89,8 @@ void log_normal_cdf_and_mills(std::span<const double> t, std::span<double> log_c
   const std::size_t whole = t.size() / pack_width * pack_width;
   for (std::size_t i = 0; i < whole; i += pack_width) {
     const NormalParts parts = normal_parts(load(t.data() + i));
-    store(log_cdf.data() + i, log_normal_cdf(parts));
-    store(ratio.data() + i, inverse_mills_ratio(parts));
+    store(log_cdf.data() + i, packed_log_normal_cdf(parts));
+    store(ratio.data() + i, packed_inverse_mills_ratio(parts));
   }
   inverse_mills_ratio(t.subspan(whole), ratio.subspan(whole));
   log_normal_cdf(t.subspan(whole), log_cdf.subspan(whole));

@@ -131,7 +131,7 @@ inline NormalParts normal_parts(const Pack& t) {
   return {t < 0.0, 0.5 * t * t, vanishing ? broadcast(0) : bell, tail, vanishing ? broadcast(0) : bell * tail};
 }
 
-inline Pack log_normal_cdf(const NormalParts& parts) {
+inline Pack packed_log_normal_cdf(const NormalParts& parts) {
   // Left of zero -t^2/2 + log m(-t); right of it log(1 - Phi(-t)), by two branches of log(1 + f) near f = 0.
   const LogarithmParts left = logarithm_parts(parts.tail);
   const PackMask near_half = parts.far_side > 1 - std::numbers::sqrt2 / 2;
@@ -143,7 +143,7 @@ inline Pack log_normal_cdf(const NormalParts& parts) {
 }
 
 /// phi(t)/Phi(t).
-inline Pack inverse_mills_ratio(const NormalParts& parts) {
+inline Pack packed_inverse_mills_ratio(const NormalParts& parts) {
   return inverse_sqrt_2_pi * (parts.negative ? broadcast(1) : parts.bell) /
          (parts.negative ? parts.tail : 1.0 - parts.far_side);
 }
@@ -155,7 +155,7 @@ struct ProductFactor {
   Pack square;  // t^2/2 where t < 0, else 0
 };
 
-/// Absolute precision 1e-15; unlike log_normal_cdf a value beyond t = 8 is lost in the rounding of the product.
+/// Absolute precision 1e-15; unlike packed_log_normal_cdf a value beyond t = 8 is lost in the rounding of the product.
 inline ProductFactor normal_cdf_factor(const Pack& t) {
   const Pack x = smaller(absolute(t), broadcast(1e150));
   const Pack capped = smaller(x, broadcast(vanishing_tail));

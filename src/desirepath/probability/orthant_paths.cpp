@@ -14,9 +14,9 @@ namespace desirepath::inline probability {
 
 namespace {
 
-constexpr Index group = 8;                        // places whose means are gathered together
-constexpr Index strip = pack_width == 8 ? 2 : 1;  // packs of paths that share the loads of A
-constexpr std::int64_t piece_paths = 1024;        // handed to a thread together
+constexpr Index group = 8;                             // places whose means are gathered together
+constexpr Index path_strip = pack_width == 8 ? 2 : 1;  // packs of paths that share the loads of A
+constexpr std::int64_t piece_paths = 1024;             // handed to a thread together
 
 }  // namespace
 
@@ -45,21 +45,21 @@ PathBlock::PathBlock(const PathPlan& plan)
 /// A z over the places before a group, for all places of the group.
 void PathBlock::gather_means(std::size_t number, Index before) {
   const double* weights = plan_.packed_.data() + plan_.group_begin_[number];
-  for (Index p = 0; p < path_block; p += strip * pack_width) {
-    Pack sums[group][strip] = {};
+  for (Index p = 0; p < path_block; p += path_strip * pack_width) {
+    Pack sums[group][path_strip] = {};
     for (Index j = 0; j < before; ++j) {
       const double* z = z_.data() + j * path_block + p;
       const double* row = weights + j * group;
-      Pack values[strip];
-      for (Index i = 0; i < strip; ++i)
+      Pack values[path_strip];
+      for (Index i = 0; i < path_strip; ++i)
         values[i] = load(z + i * pack_width);
       for (Index r = 0; r < group; ++r) {
-        for (Index i = 0; i < strip; ++i)
+        for (Index i = 0; i < path_strip; ++i)
           sums[r][i] += row[r] * values[i];
       }
     }
     for (Index r = 0; r < group; ++r) {
-      for (Index i = 0; i < strip; ++i)
+      for (Index i = 0; i < path_strip; ++i)
         store(means_.data() + r * path_block + p + i * pack_width, sums[r][i]);
     }
   }

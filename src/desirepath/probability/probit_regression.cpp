@@ -43,8 +43,8 @@ ProbitRegression::Derivatives ProbitRegression::at(const Vector& coefficients, c
     const NormalParts up = normal_parts(t);
     NormalParts down = up;
     down.negative = t > 0.0;
-    const Pack hazard = inverse_mills_ratio(up), opposite = inverse_mills_ratio(down);
-    value += n1 * log_normal_cdf(up) + n0 * log_normal_cdf(down);
+    const Pack hazard = packed_inverse_mills_ratio(up), opposite = packed_inverse_mills_ratio(down);
+    value += n1 * packed_log_normal_cdf(up) + n0 * packed_log_normal_cdf(down);
     store(eta.data() + s, n1 * hazard - n0 * opposite);
     store(curving.data() + s, n1 * hazard * (hazard + t) + n0 * opposite * (opposite - t));
   }

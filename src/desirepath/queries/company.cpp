@@ -114,7 +114,7 @@ std::vector<Company> find_company(const CompanyThings& things, const Disclosure&
 
 namespace {
 
-constexpr std::size_t shown_pairs = 12;
+constexpr std::size_t printed_pairs = 12;
 
 struct CompanySettings {
   Disclosure disclosure;
@@ -132,11 +132,11 @@ class CompanyAnswer : public Answer {
   void print(std::ostream& out) const override {
     if (!concentration_pairs.empty()) {
       out << "concentrations, of students with half of the courses of each, and two at least\n";
-      rows(concentrations.names, concentration_pairs, shown_pairs).print_text(out);
+      rows(concentrations.names, concentration_pairs, printed_pairs).print_text(out);
       out << '\n';
     }
     out << "courses of different subjects\n";
-    rows(titled, course_pairs, shown_pairs).print_text(out);
+    rows(titled, course_pairs, printed_pairs).print_text(out);
   }
   std::vector<std::string> notes() const override {
     return {concat("over ", with_separators(students),

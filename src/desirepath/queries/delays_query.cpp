@@ -16,7 +16,7 @@ namespace desirepath::inline queries {
 
 namespace {
 
-constexpr std::size_t shown_rows = 15, shown_pairs = 8;
+constexpr std::size_t shown_rows = 15, printed_apart = 8;
 
 struct DelaySettings {
   std::string by, goal;
@@ -79,7 +79,7 @@ class DelaysAnswer : public Answer {
     rows.print_text(out);
     if (!apart.empty()) {
       out << "\nhardly ever in one period, though often taken by the same students: a conflict of schedules?\n";
-      apart_table(shown_pairs, full_name).print_text(out);
+      apart_table(printed_apart, full_name).print_text(out);
     }
     if (!goal.empty()) {
       out << "\non the way to " << full_name(schema.course(schema.require_course(goal))) << ", more than expected\n";

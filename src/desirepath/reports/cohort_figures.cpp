@@ -16,12 +16,14 @@ namespace desirepath::inline reports {
 namespace {
 
 constexpr double figure_height = 380;
-constexpr double left = 62, top = 16, bottom = 46;
+constexpr double frame_left = 62, frame_top = 16, frame_bottom = 46;
 
 /// Where values up to `largest` are drawn; the vertical axis ends at its last tick.
 Frame draw_frame(Svg& svg, double largest, double right_margin, std::string_view label) {
   const std::vector<double> ticks = axis_ticks(largest, 5);
-  const Frame frame{left, top, figure_width - left - right_margin, figure_height - top - bottom, 0, 1, 0, ticks.back()};
+  const Frame frame{
+      frame_left, frame_top,   figure_width - frame_left - right_margin, figure_height - frame_top - frame_bottom, 0, 1,
+      0,          ticks.back()};
   draw_y_axis(svg, frame, ticks, short_number, label);
   return frame;
 }
@@ -122,8 +124,8 @@ Figure enrollment_areas(const ToldCohort& told) {
   const double right_margin = 150;
   const Frame plot = draw_frame(svg, *std::ranges::max_element(totals), right_margin, "enrollments");
   const auto x = [&](std::size_t t) {
-    return times == 1 ? left + plot.width / 2
-                      : left + plot.width * static_cast<double>(t) / static_cast<double>(times - 1);
+    return times == 1 ? frame_left + plot.width / 2
+                      : frame_left + plot.width * static_cast<double>(t) / static_cast<double>(times - 1);
   };
   std::vector<double> base(times, 0);
   double last_label = figure_height;
@@ -146,10 +148,10 @@ Figure enrollment_areas(const ToldCohort& told) {
     }
     // Names stand beside their bands, pushed apart where bands are thin.
     const double middle = plot.y((base.back() + ceiling.back()) / 2);
-    const double room = top + 17.0 * static_cast<double>(series.groups.size() - 1 - g);  // for those above
+    const double room = frame_top + 17.0 * static_cast<double>(series.groups.size() - 1 - g);  // for those above
     const double label = std::max(room, std::min(middle, last_label - 17));
     last_label = label;
-    const double edge = left + plot.width;
+    const double edge = frame_left + plot.width;
     svg.line({edge + 2, middle}, {edge + 14, label}, colour, 1.5);
     svg.rectangle(edge + 15, label - 5, 10, 10, colour);
     svg.label({edge + 30, label + 4}, series.groups[g], figure_width - edge - 36, {text_size});
@@ -157,9 +159,9 @@ Figure enrollment_areas(const ToldCohort& told) {
   }
   const std::size_t every = std::max<std::size_t>(1, (times + 11) / 12);
   for (std::size_t t = 0; t < times; t += every) {
-    svg.text({x(t), figure_height - bottom + 18}, series.times[t], {text_size, "middle", quiet_ink});
+    svg.text({x(t), figure_height - frame_bottom + 18}, series.times[t], {text_size, "middle", quiet_ink});
   }
-  svg.text({left + plot.width / 2, figure_height - 8}, per, {text_size, "middle", quiet_ink});
+  svg.text({frame_left + plot.width / 2, figure_height - 8}, per, {text_size, "middle", quiet_ink});
 
   std::vector<TableColumn> columns = {{told.time}};
   for (const std::string& group : series.groups)
@@ -228,7 +230,7 @@ Figure course_histogram(const ToldCohort& told) {
     largest = std::max(largest, height(bin));
   const Frame plot = draw_frame(svg, largest, 24, width == 1 ? "students" : concat("students per ", width, " courses"));
   const double end = static_cast<double>(std::max<std::int64_t>(values, 1));
-  const auto x = [&](double value) { return left + plot.width * value / end; };
+  const auto x = [&](double value) { return frame_left + plot.width * value / end; };
   for (const SafeBin& bin : bins) {
     const double from = x(static_cast<double>(bin.first)), to = x(static_cast<double>(bin.last + 1));
     const std::string range = bin.open                ? concat(bin.first, " or more")
@@ -251,16 +253,18 @@ Figure course_histogram(const ToldCohort& told) {
     const auto above = [&](double value) { return plot.y(n * static_cast<double>(width) * density(value - 0.5)) - 6; };
     if (x(at) + 10 + length <= figure_width - 4)
       svg.text({x(at) + 10, above(at)}, words, {text_size, "start", "#A34700"});
-    else if (x(before) - 10 - length >= left)
+    else if (x(before) - 10 - length >= frame_left)
       svg.text({x(before) - 10, above(before)}, words, {text_size, "end", "#A34700"});
     else
-      svg.text({left + plot.width, top + 12}, words, {text_size, "end", "#A34700"});
+      svg.text({frame_left + plot.width, frame_top + 12}, words, {text_size, "end", "#A34700"});
   }
   for (const double tick : axis_ticks(end, 8)) {
     if (tick + 0.5 <= end)
-      svg.text({x(tick + 0.5), figure_height - bottom + 18}, short_number(tick), {text_size, "middle", quiet_ink});
+      svg.text({x(tick + 0.5), figure_height - frame_bottom + 18}, short_number(tick),
+               {text_size, "middle", quiet_ink});
   }
-  svg.text({left + plot.width / 2, figure_height - 8}, "courses in all periods", {text_size, "middle", quiet_ink});
+  svg.text({frame_left + plot.width / 2, figure_height - 8}, "courses in all periods",
+           {text_size, "middle", quiet_ink});
 
   Table table({{"courses"}, {"students"}, {"gaussian", 1}});
   bool merged = false;

@@ -37,7 +37,7 @@ std::string basis_of(const Evaluation& evaluation) {
                 "; bars are one standard deviation over splits");
 }
 
-std::string cell_text(const Cell& cell, int decimals) {
+std::string plain_cell(const Cell& cell, int decimals) {
   if (const auto* number = std::get_if<double>(&cell)) return fixed(*number, decimals);
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) return std::to_string(*whole);
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
@@ -141,7 +141,7 @@ Figure best_of_models(const Evaluation& evaluation) {
       const int decimals = i == 1 ? 4 : i == 3 ? 3 : 2;
       // A bound says "at least".
       const bool bound = i == 5 && std::get<std::string>(row.back()) == name_of(LikelihoodKind::lower_bound);
-      svg.text({heads[i].second, at}, (bound ? "\u2265 " : "") + cell_text(row[i], decimals),
+      svg.text({heads[i].second, at}, (bound ? "\u2265 " : "") + plain_cell(row[i], decimals),
                {head_size, i == 0 ? "start" : "end"});
     }
   }

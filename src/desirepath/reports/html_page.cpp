@@ -22,7 +22,7 @@ std::string element(std::string_view name, std::string_view attributes, const st
                 ">\n");
 }
 
-std::string cell_text(const Cell& cell, int decimals) {
+std::string page_cell(const Cell& cell, int decimals) {
   if (const auto* text = std::get_if<std::string>(&cell)) return escaped(*text);
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) return with_separators(*whole);
   if (const auto* real = std::get_if<double>(&cell); real && std::isfinite(*real)) return fixed(*real, decimals);
@@ -62,7 +62,7 @@ std::string render_rows(const Table& table, const std::vector<std::string_view>&
     for (std::size_t c = 0; c < row.size(); ++c) {
       const bool is_text = row[c].index() < 2;
       html += concat(c == 0 ? "<th scope=\"row\"" : "<td", styles[c], is_text ? " dir=\"auto\"" : sort_key(row[c]), ">",
-                     cell_text(row[c], table.columns()[c].decimals), c == 0 ? "</th>" : "</td>");
+                     page_cell(row[c], table.columns()[c].decimals), c == 0 ? "</th>" : "</td>");
     }
     html += "</tr>\n";
   }

@@ -31,7 +31,7 @@ LinkStyle style_of(PrerequisiteKind kind) {
   }
 }
 
-constexpr double box_height = 24, legend_height = 34, margin = 12, widest_box = 132;
+constexpr double box_height = 24, legend_height = 34, graph_margin = 12, widest_box = 132;
 
 /// The courses of the links in the order they come, and each link between their places.
 struct Network {
@@ -111,7 +111,7 @@ void draw_course(Svg& svg, Id number, const BoxSize& size, Point center, const S
 }
 
 void draw_legend(Svg& svg) {
-  double x = margin;
+  double x = graph_margin;
   for (const PrerequisiteKind kind : {PrerequisiteKind::tacit, PrerequisiteKind::both, PrerequisiteKind::declared}) {
     const LinkStyle style = style_of(kind);
     svg.line({x, 16}, {x + 34, 16}, series_colour(style.colour), 2.4, style.dashes);
@@ -150,11 +150,11 @@ Figure prerequisite_graph(std::vector<PrerequisiteLink> links, const Schema& sch
   std::vector<BoxSize> boxes;
   for (const Id course : network.courses)
     boxes.push_back({std::min(widest_box, text_width(schema.course(course).name, text_size) + 16), box_height});
-  const GraphLayout layout = lay_out_in(figure_width - 2 * margin, boxes, network);
-  const double width = std::max(figure_width, layout.width + 2 * margin);
-  Svg svg(width, legend_height + layout.height + 2 * margin, title, finding);
+  const GraphLayout layout = lay_out_in(figure_width - 2 * graph_margin, boxes, network);
+  const double width = std::max(figure_width, layout.width + 2 * graph_margin);
+  Svg svg(width, legend_height + layout.height + 2 * graph_margin, title, finding);
   draw_legend(svg);
-  const Point shift{(width - layout.width) / 2, legend_height + margin};
+  const Point shift{(width - layout.width) / 2, legend_height + graph_margin};
   const double strongest = shown.empty() ? 0 : shown.front().score;
   for (std::size_t e = shown.size(); e-- > 0;)  // the best on top
     draw_link(svg, shown[e], layout.arrows[e], shift, strongest > 0 ? shown[e].score / strongest : 0, schema);

@@ -81,11 +81,11 @@ Cells cells_for(std::size_t courses) {
   return {4, 6, 24, 22, 3, false};
 }
 
-constexpr double margin = 12, between = 24, head = 26, below = 16;
+constexpr double grid_margin = 12, between = 24, head = 26, below = 16;
 
 double block_width(const Cells& cells) {
   const auto columns = static_cast<double>(cells.columns);
-  return (figure_width - 2 * margin - between * (columns - 1)) / columns;
+  return (figure_width - 2 * grid_margin - between * (columns - 1)) / columns;
 }
 double block_height(const Cells& cells, const Group& group) {
   const std::size_t rows = (group.courses.size() + cells.a_row - 1) / cells.a_row;
@@ -98,8 +98,9 @@ std::vector<Point> places_of(const std::vector<Group>& groups, const Cells& cell
   std::vector<Point> places;
   for (const Group& group : groups) {
     const auto shortest_column = std::ranges::min_element(filled);
-    places.push_back({margin + static_cast<double>(shortest_column - filled.begin()) * (block_width(cells) + between),
-                      *shortest_column});
+    places.push_back(
+        {grid_margin + static_cast<double>(shortest_column - filled.begin()) * (block_width(cells) + between),
+         *shortest_column});
     *shortest_column += block_height(cells, group);
   }
   bottom = std::ranges::max(filled);
@@ -134,11 +135,11 @@ double draw_legend(Svg& svg, const StateGrid& grid) {
   std::set<Id> used;
   for (const GridCourse& entry : grid.courses)
     used.insert(entry.state);
-  const double width = (figure_width - 2 * margin - between) / 2;
+  const double width = (figure_width - 2 * grid_margin - between) / 2;
   std::size_t place = 0;
   for (const Id state : used) {
     const std::size_t row = place / 2;
-    const double x = margin + static_cast<double>(place % 2) * (width + between),
+    const double x = grid_margin + static_cast<double>(place % 2) * (width + between),
                  y = 10 + 22 * static_cast<double>(row);
     const std::string colour = series_colour(state);
     svg.rectangle(x, y, 24, 17, colour);
@@ -148,7 +149,7 @@ double draw_legend(Svg& svg, const StateGrid& grid) {
   }
   const std::size_t rows = (place + 1) / 2;
   const double y = 10 + 22 * static_cast<double>(rows) + 8;
-  double x = margin;
+  double x = grid_margin;
   svg.text({x, y + 13}, "how sure:", {text_size, "start", quiet_ink});
   x += 62;
   const double guess = 1 / static_cast<double>(std::max<std::size_t>(2, grid.states.size()));

@@ -3,9 +3,10 @@
 
     tests/end_to_end/bad_input/run.py PATH/TO/desirepath [CASE ...]
 
-Of every case: the exit code; the message; that a failure is one line on stderr and leaves no file behind; that rows in =
-kept + filtered + rejected, as stated and in the rejects file; that no planted student (each has SECRET in the name) shows on
-stdout, on stderr or among the rejects. Written for Python 3 without packages.
+Of every case: the exit code; the facts it is told with; that a failure is one line on stderr and leaves no file behind; that rows
+in = kept + filtered + rejected, as stated and in the rejects file; that no planted student (each has SECRET in the name) shows on
+stdout, on stderr or among the rejects. Cases that count rows or name fields of the JSON are run a second time, with --json. Written
+for Python 3 without packages.
 """
 
 import collections
@@ -24,6 +25,10 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from program import KINDS, found, line_with  # noqa: E402
+from reasons import REASONS  # noqa: E402
+
 STUDENT = b"STUDENT-SECRET-4711"
 HEADER = b"student,period,course\n"
 ROW = STUDENT + b",1,MATH 101\n"
@@ -65,6 +70,11 @@ GENERATORS = {
 CUT_ANYWHERE = ["good.csv.gz", "good.csv.zst", "good.parquet", "good.cohort", "good.desirepath"]
 MADE_BY_THE_PROGRAM = ["prepare good.csv --min-takers 1 --out good.cohort",
                        "fit good.cohort --model nb --states 2 --out good.desirepath"]
+
+
+# What the matching of facts itself must tell apart.
+MATCHING = [("1", "1 row of 10", True), ("1", "row 10, 0.1, 1.5, 1,000 and 2-1", False), ("t.csv", "t.csv:3: no", True), ("t.csv", "not.csv", False),
+            ("--min", "--min-takers", False), ("--map", "(--map course=X)", True), ("xz", "packed.xz", False), ("<too-few-fields>", "too many", False)]
 
 
 class Runner:
@@ -109,41 +119,49 @@ class Runner:
         if not condition:
             self.failures.append(f"{case}: {what}")
 
-    def check_counts(self, case, stated, text):
-        """The accounting line or JSON, where there is one; `stated` is 'in = kept + filtered + rejected'."""
-        found = re.search(r"rows in ([\d,]+) = kept ([\d,]+) \+ filtered ([\d,]+) \+ rejected ([\d,]+)", text)
-        counts = [int(count.replace(",", "")) for count in found.groups()] if found else None
-        if text.lstrip().startswith("{"):
-            report = json.loads(text)
-            if "rows_in" in report:
-                counts = [report["rows_" + name] for name in ("in", "kept", "filtered", "rejected")]
-                for name, key in (("filtered", "filtered"), ("rejected", "rejected")):
-                    by_reason = sum(entry["rows"] for entry in report[key])
-                    self.expect(case, by_reason == report["rows_" + name], f"{name} by reason sums to {by_reason}")
-        if counts:
+    def check_counts(self, case, stated, report):
+        """The accounting of the JSON, where there is one; `stated` is 'in = kept + filtered + rejected'."""
+        counts = None
+        if "rows_in" in report:
+            counts = [report["rows_" + name] for name in ("in", "kept", "filtered", "rejected")]
             self.expect(case, counts[0] == sum(counts[1:]), f"rows are lost: {counts}")
-        if stated:
-            wanted = [int(count) for count in re.findall(r"\d+", stated)]
-            self.expect(case, counts == wanted, f"rows (in, kept, filtered, rejected) {counts}, expected {wanted}")
+            for name in ("filtered", "rejected"):
+                by_reason = sum(entry["rows"] for entry in report[name])
+                self.expect(case, by_reason == report["rows_" + name], f"{name} by reason sums to {by_reason}")
+        wanted = numbers_in(stated)
+        self.expect(case, not wanted or counts == wanted, f"rows (in, kept, filtered, rejected) {counts}, expected {wanted}")
+
+    def check_rejects(self, case, stated):
         rejects = self.out / "rejects.csv"
         if rejects.exists():
             with rejects.open(encoding="utf-8", newline="") as file:
                 lines = list(csv.reader(file))
             self.expect(case, "SECRET" not in str(lines).upper(), "the rejects file names a student")
-            self.expect(case, not stated or len(lines) - 1 == int(re.findall(r"\d+", stated)[3]),
-                        "the rejects file does not hold every rejected row")
+            self.expect(case, not stated or len(lines) - 1 == numbers_in(stated)[3], "the rejects file does not hold every rejected row")
 
-    def check(self, case, result, exit_code, message):
+    def check(self, case, result, kind, groups):
+        """How it ends, and that each group of facts stands in a line: of the error, or of any output where it goes well."""
         stdout = (result.stdout or b"").decode("utf-8", "replace")
         stderr = result.stderr.decode("utf-8", "replace")
-        self.expect(case, result.returncode == exit_code, f"exit code {result.returncode}, expected {exit_code}")
-        self.expect(case, message in stdout + stderr, f"no '{message}' in '{stderr.strip()}'")
+        self.expect(case, result.returncode == KINDS[kind], f"exit code {result.returncode}, expected {KINDS[kind]} ({kind})")
+        text = stdout + stderr if kind == "done" else stderr
+        for facts in groups:
+            self.expect(case, line_with(text, *facts), f"no line with {facts} in '{text.strip()}'")
         self.expect(case, "SECRET" not in (stdout + stderr).upper(), "the output names a student")
-        if exit_code != 0:
+        if kind != "done":
             self.expect(case, stderr.startswith("desirepath: ") and stderr.count("\n") == 1, f"not one line: '{stderr}'")
-        return stdout, stderr
+        return stdout
 
-    def run(self, case):
+    def check_fields(self, case, groups, report):
+        """Facts of one field: the number it is, or an entry that has them all."""
+        for field, facts in groups:
+            value = report.get(field)
+            entries = value if isinstance(value, list) else [value]
+            texts = [entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False) for entry in entries]
+            self.expect(case, any(all(found(fact, text) for fact in facts) for text in texts), f"no {facts} in {field}: {value}")
+
+    def make_out(self):
+        """What is there before each run; gives the paths."""
         shutil.rmtree(self.out, ignore_errors=True)
         self.out.mkdir(mode=0o777)
         self.out.chmod(0o777)
@@ -155,18 +173,33 @@ class Runner:
         (self.out / "full" / "validation.cohort").write_text("kept")
         shutil.copy("good.csv", self.out / "unreadable.csv")
         (self.out / "unreadable.csv").chmod(0)
-        before = {path: path.stat() for path in self.out.rglob("*")}
-        exit_code = int(case["exit"])
-        result = self.start(shlex.split(case["command"]), case["under"])
-        message = case["message"]
+        return set(self.out.rglob("*"))
+
+    def run(self, case):
+        name, kind = case["case"], case["kind"]
+        lines, fields = facts_of(case["says"])
         if case["under"] == "full-disk" and not self.may_mount:
-            message = message.replace("No space left on device", "File too large")
-        stdout, stderr = self.check(case["case"], result, exit_code, message)
-        self.check_counts(case["case"], case["rows"], stdout + stderr if "--json" not in case["command"] else stdout)
-        if exit_code != 0:
-            left = [str(path) for path in self.out.rglob("*") if path not in before and path.name != "rejects.csv"]
-            self.expect(case["case"], not left, f"left behind: {left}")
-            self.expect(case["case"], (self.out / "kept.cohort").read_text() == "kept", "a file that was there is changed")
+            lines = [["File too large" if fact == "No space left on device" else fact for fact in facts] for facts in lines]
+        # In words, and where the JSON says more, as JSON.
+        for form in ([], ["--json"]):
+            if form and not (fields or case["rows"]):
+                break
+            before = self.make_out()
+            words = shlex.split(case["command"])
+            words += [word for word in form if word not in words]
+            stdout = self.check(name, self.start(words, case["under"]), kind, lines if not form or kind != "done" else [])
+            if form:
+                report = json.loads(stdout)
+                self.check_counts(name, case["rows"], report)
+                self.check_fields(name, fields, report)
+            elif case["rows"] and "--json" not in words and case["command"].startswith("check"):
+                counts = [f"{count:,}" for count in numbers_in(case["rows"])]
+                self.expect(name, line_with(stdout, *counts), f"no line with {counts} in '{stdout}'")
+            self.check_rejects(name, case["rows"])
+            if kind != "done":
+                left = [str(path) for path in self.out.rglob("*") if path not in before and path.name != "rejects.csv"]
+                self.expect(name, not left, f"left behind: {left}")
+                self.expect(name, (self.out / "kept.cohort").read_text() == "kept", "a file that was there is changed")
 
     def run_cuts(self, name):
         data = pathlib.Path(name).read_bytes()
@@ -174,7 +207,20 @@ class Runner:
         for length in sorted({*range(1, len(data), max(1, len(data) // 24)), len(data) - 1}):
             cut.write_bytes(data[:length])
             command = ["check", str(cut)] if "csv" in name or "parquet" in name else ["inspect", str(cut)]
-            self.check(f"{name} cut at byte {length} of {len(data)}", self.start(command, ""), 3, str(cut))
+            self.check(f"{name} cut at byte {length} of {len(data)}", self.start(command, ""), "input", [[str(cut)]])
+
+
+def numbers_in(text):
+    return [int(number) for number in re.findall(r"\d+", text)]
+
+
+def facts_of(says):
+    """Groups of facts that stand in one line, and groups of a field of the JSON."""
+    lines, fields = [], []
+    for group in says.split(" && ") if says else []:
+        field, facts = re.fullmatch(r"(?:\$(\w+): )?(.*)", group).groups()
+        (fields.append((field, facts.split(" & "))) if field else lines.append(facts.split(" & ")))
+    return lines, fields
 
 
 def main():
@@ -185,12 +231,15 @@ def main():
         cases = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
     names = collections.Counter(case["case"] for case in cases)
     runner.failures += [f"{name}: listed twice" for name, count in names.items() if count > 1]
+    runner.failures += [f"'{fact}' in '{text}' is not {known}" for fact, text, known in MATCHING if found(fact, text) != known]
     files = sorted(path.name for path in (HERE / "files").iterdir())
     commands = "\n".join(case["command"] for case in cases)
     for name in itertools.chain(files, GENERATORS):
         base = name.removesuffix(".packed")
         if not re.search(r"(^|[\s/'])" + re.escape(base) + r"($|[\s'])", commands, re.M) and not wanted:
             runner.failures.append(f"{name}: no case uses it")
+    tests = "\n".join(path.read_text() for path in (HERE / "cases.tsv", *HERE.parent.glob("*_test.py")))
+    runner.failures += [f"{reason}: no test uses it" for reason in REASONS if f"<{reason}>" not in tests]
 
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
