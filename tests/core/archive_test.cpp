@@ -103,7 +103,7 @@ TEST(Archive, SaysWhyItRefuses) {
   refuses([] { reopened(with_header("[1,2]")); }, {"JSON"});
   refuses([] { reopened(with_header(R"({"__metadata__":{"format":"pt"}})")); }, {});
   refuses([] { reopened(with_header(R"({"__metadata__":{"format":"desirepath","format_version":"7"}})")); },
-          {"7", "1"});
+          {"7", "2"});
   const ArchiveReader reader = reopened(small_archive());
   refuses([&] { reader.require_kind("cohort"); }, {"model", "cohort"});
   refuses([&] { reader.read<double>("none"); }, {"'none'"});
