@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 #include <numeric>
+#include <regex>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -15,6 +16,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/models/model_file.h"
+#include "desirepath/queries/pathways.h"
 #include "desirepath/queries/query.h"
 #include "desirepath/queries/student_groups.h"
 #include "desirepath/reports/cohort_description.h"
@@ -57,21 +59,25 @@ Cohort uneven_cohort(int round, Id periods) {
   // Those who are not enrolled have every reason there is.
   const bool has_calendar = stream.below(3) > 0;
   for (std::int64_t s = 0; has_calendar && s < students; ++s) {
+    using enum EnrollmentStatus;
     const std::span<EnrollmentStatus> own =
         std::span(status).subspan(static_cast<std::size_t>(s * periods), static_cast<std::size_t>(periods));
     const double kind = stream.uniform();
-    const auto gone = kind < 0.3 ? EnrollmentStatus::finished : EnrollmentStatus::left;
-    bool has_come = kind > 0.05;
-    for (std::size_t t = 0; t < own.size(); ++t) {
-      const bool is_last = t + 1 == own.size();
-      has_come = has_come || own[t] == EnrollmentStatus::left || stream.uniform() < 0.3 || is_last;
-      if (!has_come)
-        own[t] = EnrollmentStatus::before_entry;
-      else if (own[t] == EnrollmentStatus::left)
-        own[t] = is_last && kind > 0.8 ? EnrollmentStatus::not_yet : gone;
-      else if (own[t] == EnrollmentStatus::unknown)
-        own[t] = is_last && kind > 0.5 ? EnrollmentStatus::not_yet : EnrollmentStatus::away;
+    if (kind < 0.05) own.front() = unknown;
+    const auto first = std::ranges::find(own, enrolled);
+    const auto last = std::ranges::find(own.rbegin(), own.rend(), enrolled).base();
+    if (first == own.end()) continue;
+    for (auto here = own.begin(); here != own.end(); ++here) {
+      if (*here == enrolled) continue;
+      const bool is_over = kind < 0.8 || here + 1 != own.end();
+      *here = here < first  ? before_entry
+              : here < last ? away
+              : !is_over    ? not_yet
+              : kind < 0.1  ? away  // and there again after these periods
+              : kind < 0.3  ? finished
+                            : left;
     }
+    if (kind < 0.1) std::replace(last, own.end(), left, away);
   }
   std::vector<Course> list = test::small_schema(courses, periods).courses();
   std::vector<double> share;
@@ -307,39 +313,54 @@ TEST(Audit, Describe) {
   EXPECT_LT(withheld, rounds() / 2);
 }
 
-/// Unknown students in every (path of raw states, group).
+/// What everybody knows of who was enrolled when: first before entry, then enrolled or away, then gone, then not yet.
+bool is_possible(const std::vector<Id>& path, Id states) {
+  static const std::regex pattern("[BU]*|[BU]*[SU]([AU]*[SU])*([AU]*|([LU]*|[FU]*)[NU]*)");
+  static constexpr std::string_view letters = "USLFBAN";  // of the statuses
+  std::string word;
+  for (const Id place : path)
+    word += place < states ? 'S' : letters[static_cast<std::size_t>(place - states)];
+  return std::regex_match(word, pattern);
+}
+
+/// Unknown students in every (path of places, group).
 struct PathPuzzle {
   Puzzle puzzle;
-  Id steps, states;
   std::size_t groups;
+  std::vector<std::vector<Id>> paths;
   std::vector<int> cells;
 
-  PathPuzzle(Id its_steps, Id its_states, std::size_t its_groups)
-      : steps(its_steps), states(its_states), groups(its_groups) {
-    std::size_t count = groups;
-    for (Id t = 0; t < steps; ++t)
-      count *= static_cast<std::size_t>(states);
-    for (std::size_t i = 0; i < count; ++i)
+  /// `emitting`: states that enrolled students can be in, the first of them.
+  PathPuzzle(Id steps, Id emitting, Id states, std::size_t its_groups, bool whole = true)
+      : groups(its_groups), paths(1) {
+    for (Id t = 0; t < steps; ++t) {
+      std::vector<std::vector<Id>> longer;
+      for (const std::vector<Id>& path : paths) {
+        for (Id place = 0; place < place_count(states); ++place) {
+          const bool is_none = place == place_of(EnrollmentStatus::enrolled, states);
+          if (is_none || (place >= emitting && place < states)) continue;
+          longer.push_back(path);
+          longer.back().push_back(place);
+        }
+      }
+      paths = std::move(longer);
+    }
+    if (whole) std::erase_if(paths, [&](const std::vector<Id>& path) { return !is_possible(path, states); });
+    for (std::size_t i = 0; i < paths.size() * groups; ++i)
       cells.push_back(puzzle.unknown());
   }
   template <class Fits>
   Puzzle::Terms sum(const Fits& fits) const {
     Puzzle::Terms terms;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      std::size_t rest = i / groups;
-      std::vector<Id> path;
-      for (Id t = 0; t < steps; ++t) {
-        path.push_back(static_cast<Id>(rest % static_cast<std::size_t>(states)));
-        rest /= static_cast<std::size_t>(states);
-      }
-      if (fits(path, i % groups)) terms.emplace_back(cells[i], 1);
+      if (fits(paths[i / groups], i % groups)) terms.emplace_back(cells[i], 1);
     }
     return terms;
   }
 };
 
 TEST(Audit, PathwaysAndStatesByGroup) {
-  int hidden = 0, refused = 0, told_flows = 0, told_cells = 0, exact = 0;
+  int hidden = 0, refused = 0, told_flows = 0, told_cells = 0, exact = 0, told_enrolled = 0;
   for (int round = 0; round < rounds(); ++round) {
     const Id steps = round % 2 == 0 ? 2 : 3;
     const int states = 3 + round % 2;
@@ -347,8 +368,20 @@ TEST(Audit, PathwaysAndStatesByGroup) {
     const StoredModel stored = fitted(cohort, "cmm+bernoulli", states);
     const std::string where = "cohort " + std::to_string(round);
     const Compute compute(1);
-    const auto paths = stored.model->hidden_states()->paths(EvidenceBatch::of(cohort), compute);
-    const Id all_states = stored.model->hidden_states()->state_count();
+    const HiddenStates& hidden_states = *stored.model->hidden_states();
+    const Id all_states = hidden_states.state_count();
+    const Id emitting = all_states - (hidden_states.has_left_state() ? 1 : 0);
+    const auto most_likely = hidden_states.paths(EvidenceBatch::of(cohort), compute);
+    std::vector<std::vector<Id>> paths;
+    for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+      paths.emplace_back();
+      for (Id t = 0; t < steps; ++t) {
+        paths.back().push_back(cohort.enrolled(s, t)
+                                   ? most_likely[static_cast<std::size_t>(s)][static_cast<std::size_t>(t)]
+                                   : place_of(cohort.status(s, t), all_states));
+      }
+      ASSERT_TRUE(is_possible(paths.back(), all_states));
+    }
     const Attribute& home = cohort.attribute("home");
     const auto group_of = [&](std::size_t s) { return static_cast<std::size_t>(home.codes[s]); };
     const Json flows = ask("pathways", stored, cohort, {});
@@ -359,12 +392,20 @@ TEST(Audit, PathwaysAndStatesByGroup) {
 
     std::vector<std::vector<Id>> node_states;
     std::vector<Id> node_step;
+    std::vector<bool> is_enrolled;  // or may be
     const auto read_nodes = [&](const Json& nodes) {
       node_states.clear();
       node_step.clear();
+      is_enrolled.clear();
       for (const auto& node : nodes) {
         node_states.push_back(node["states"].get<std::vector<Id>>());
+        is_enrolled.push_back(!node_states.back().empty());
         node_step.push_back(cohort.schema().require_period(node["period"].get<std::string>()));
+        for (const auto& name : node.value("not_enrolled", Json::array())) {
+          const auto status = std::ranges::find(all_statuses, name.get<std::string>(),
+                                                [](EnrollmentStatus one) { return std::string(name_of(one)); });
+          node_states.back().push_back(place_of(*status, all_states));
+        }
       }
     };
     read_nodes(flows["nodes"]);
@@ -379,14 +420,39 @@ TEST(Audit, PathwaysAndStatesByGroup) {
     };
     // Flows and paths, without groups.
     {
-      PathPuzzle unknown(steps, all_states, 1);
+      PathPuzzle unknown(steps, emitting, all_states, 1);
       Puzzle& puzzle = unknown.puzzle;
       puzzle.know(unknown.sum([](const auto&, std::size_t) { return true; }), static_cast<double>(paths.size()));
       exact += flows["node_sizes"] == "exact" ? 1 : 0;
       for (std::size_t n = 0; n < node_states.size(); ++n) {
         const double size = flows["nodes"][n]["students"];
+        const bool is_exact = flows["node_sizes"] == "exact" || flows["nodes"][n].value("exact", false);
         puzzle.know(unknown.sum([&](const auto& path, std::size_t) { return in_node(path, n); }), size,
-                    flows["node_sizes"] == "exact" ? size : 1e6);
+                    is_exact ? size : 1e6);
+        EXPECT_LE(size, count([&](const auto& path, std::size_t) { return in_node(path, n); }));
+      }
+      // Every student is in one node of each step.
+      for (const std::vector<Id>& path : paths) {
+        for (Id step = 0; step < steps; ++step) {
+          int nodes = 0;
+          for (std::size_t n = 0; n < node_states.size(); ++n)
+            nodes += node_step[n] == step && in_node(path, n) ? 1 : 0;
+          EXPECT_EQ(nodes, 1) << where;
+        }
+      }
+      for (Id step = 0; step < steps; ++step) {
+        const Json& told = flows["periods"][static_cast<std::size_t>(step)];
+        const auto enrolled = [&](const std::vector<Id>& path, std::size_t) {
+          return path[static_cast<std::size_t>(step)] < all_states;
+        };
+        const double real = count(enrolled), said = told["enrolled"];
+        EXPECT_LE(said, real) << where;
+        EXPECT_TRUE(said == real || !told["exact"].get<bool>()) << where;
+        told_enrolled += told["exact"].get<bool>() ? 1 : 0;
+        puzzle.know(unknown.sum(enrolled), said, told["exact"].get<bool>() ? said : 1e6);
+        const auto others = [&](const std::vector<Id>& path, std::size_t g) { return !enrolled(path, g); };
+        if (is_small(real)) expect_hidden(puzzle, unknown.sum(enrolled), where + " enrolled " + flows.dump());
+        if (is_small(count(others))) expect_hidden(puzzle, unknown.sum(others), where + " not " + flows.dump());
       }
       for (const auto& link : flows["links"]) {
         const std::size_t from = link["source"], to = link["target"];
@@ -403,7 +469,7 @@ TEST(Audit, PathwaysAndStatesByGroup) {
                     path["students"].get<double>());
       }
       for (Id step = 0; step < steps; ++step) {
-        for (Id k = 0; k < all_states; ++k) {
+        for (Id k = 0; k < place_count(all_states); ++k) {
           const auto fits = [&](const std::vector<Id>& path, std::size_t) {
             return path[static_cast<std::size_t>(step)] == k;
           };
@@ -428,7 +494,7 @@ TEST(Audit, PathwaysAndStatesByGroup) {
     if (cells.is_null() || by.is_null()) continue;
     read_nodes(by["nodes"]);
     for (Id step = 0; step < steps; ++step) {
-      PathPuzzle groups(1, all_states, home.values.size());
+      PathPuzzle groups(1, emitting, all_states, home.values.size(), false);
       const auto named = [&](const std::string& name) {
         // "other" stands for all groups that have no name of their own.
         std::set<std::string> names;
@@ -457,10 +523,21 @@ TEST(Audit, PathwaysAndStatesByGroup) {
         groups.puzzle.know(groups.sum([&](const auto& path, std::size_t) { return at_step(n, path); }),
                            by["nodes"][n]["students"].get<double>());
         for (const auto& row : cells["rows"]) {
+          if (!is_enrolled[n]) continue;
           if (row["state"] != (node_states[n].size() == 1 ? std::to_string(node_states[n].front()) : "other") ||
               cohort.schema().require_period(row["period"].get<std::string>()) != step)
             continue;
           const auto members = named(row["group"]);
+          if (!row["enrolled"].is_null()) {
+            const auto enrolled = [&](const std::vector<Id>& path, std::size_t g) {
+              bool is_in = false;
+              for (std::size_t m = 0; m < node_states.size(); ++m)
+                is_in = is_in || (node_step[m] == step && is_enrolled[m] && at_step(m, path));
+              return is_in && members.contains(g);
+            };
+            groups.puzzle.know(groups.sum(enrolled), row["enrolled"].get<double>());
+            EXPECT_EQ(row["enrolled"].get<double>(), real(enrolled)) << where;
+          }
           if (row["students"].is_null()) continue;
           groups.puzzle.know(
               groups.sum([&](const auto& path, std::size_t g) { return at_step(n, path) && members.contains(g); }),
@@ -491,6 +568,7 @@ TEST(Audit, PathwaysAndStatesByGroup) {
   EXPECT_GT(hidden, rounds());
   EXPECT_GT(told_flows, rounds());
   EXPECT_GT(told_cells, rounds());
+  EXPECT_GT(told_enrolled, rounds());
   EXPECT_LT(refused, rounds());
   EXPECT_GT(exact, rounds() / 20);
   EXPECT_LT(exact, rounds());

@@ -10,19 +10,42 @@ namespace desirepath::inline queries {
 
 namespace {
 
-/// Hides in the rows of each step; false where no choice of cells will do.
+/// Hides in the rows of each step, of which students who were not enrolled are one; false where no choice of cells will
+/// do.
 bool hide_steps(const StateFlows& flows, const Disclosure& disclosure, NodeGroups& result) {
-  result.hidden.clear();
+  const std::size_t groups = result.sizes.size();
+  result.hidden.assign(flows.nodes.size(), Hidden(groups, 1));
+  result.enrolled.clear();
+  result.hidden_enrolled.clear();
+  result.shares.clear();
   for (std::size_t first = 0; first < flows.nodes.size();) {
-    std::size_t last = first;
-    while (last < flows.nodes.size() && flows.nodes[last].step == flows.nodes[first].step)
-      ++last;
-    const auto begin = result.counts.begin();
-    const CountTable step(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(last));
-    const std::optional<HiddenTable> hidden = hide_in_table(step, disclosure);
+    CountTable rows;
+    std::vector<std::size_t> node_of_row;
+    std::vector<double> not_enrolled(groups, 0), enrolled = result.sizes;
+    StepShares shares = StepShares::of_enrolled;
+    std::size_t n = first;
+    for (; n < flows.nodes.size() && flows.nodes[n].step == flows.nodes[first].step; ++n) {
+      if (flows.nodes[n].kind == NodeKind::not_enrolled) {
+        for (std::size_t g = 0; g < groups; ++g)
+          not_enrolled[g] += result.counts[n][g];
+      } else {
+        if (flows.nodes[n].kind == NodeKind::either)
+          shares = flows.nodes[n].all_but_few ? StepShares::of_all : StepShares::none;
+        rows.push_back(result.counts[n]);
+        node_of_row.push_back(n);
+      }
+    }
+    for (std::size_t g = 0; g < groups; ++g)
+      enrolled[g] -= not_enrolled[g];
+    rows.push_back(std::move(not_enrolled));
+    const std::optional<HiddenTable> hidden = hide_in_table(rows, disclosure);
     if (!hidden) return false;
-    result.hidden.insert(result.hidden.end(), hidden->begin(), hidden->end());
-    first = last;
+    for (std::size_t r = 0; r < node_of_row.size(); ++r)
+      result.hidden[node_of_row[r]] = (*hidden)[r];
+    result.enrolled.push_back(std::move(enrolled));
+    result.hidden_enrolled.push_back(hidden->back());
+    result.shares.push_back(shares);
+    first = n;
   }
   return true;
 }

@@ -6,11 +6,18 @@
 
 namespace desirepath::inline queries {
 
+/// Of whom shares within groups are: students enrolled in the step; all students, where too few were not enrolled to
+/// say so; or nobody.
+enum class StepShares : std::uint8_t { of_enrolled, of_all, none };
+
 struct NodeGroups {
   StudentGroups groups;       // as they may be told
   std::vector<double> sizes;  // of the groups
   CountTable counts;          // nodes by groups
-  HiddenTable hidden;
+  HiddenTable hidden;         // nodes of students who were not enrolled are told together, as those who were
+  CountTable enrolled;        // steps by groups: in a state, or in a node that may be either
+  HiddenTable hidden_enrolled;
+  std::vector<StepShares> shares;  // what shares of a step are of
 };
 
 /// Groups are merged until, in every step, what is told of nodes and groups keeps each small number hidden. Throws

@@ -8,6 +8,36 @@
 
 namespace desirepath::inline queries {
 
+std::vector<Id> PathNode::own_states(Id state_count) const {
+  std::vector<Id> own = states;
+  std::erase_if(own, [&](Id place) { return place >= state_count; });
+  return own;
+}
+
+std::vector<EnrollmentStatus> PathNode::own_statuses(Id state_count) const {
+  std::vector<EnrollmentStatus> own;
+  for (const Id place : states) {
+    if (place >= state_count) own.push_back(status_of(place, state_count));
+  }
+  return own;
+}
+
+std::vector<std::vector<Id>> enrolled_paths(const HiddenStates& states, const Cohort& cohort, const Compute& compute) {
+  std::vector<std::vector<Id>> paths = states.paths(EvidenceBatch::of(cohort), compute);
+  for (Id step = 0; step < states.step_count(); ++step) {
+    const PeriodRange periods = states.step_periods(step);
+    for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+      if (is_present(cohort, s, periods)) continue;
+      EnrollmentStatus status = cohort.status(s, periods.first);
+      for (Id t = periods.first; t < periods.last; ++t) {
+        if (cohort.status(s, t) != status) status = EnrollmentStatus::unknown;
+      }
+      paths[static_cast<std::size_t>(s)][static_cast<std::size_t>(step)] = place_of(status, states.state_count());
+    }
+  }
+  return paths;
+}
+
 PathCounts count_paths(const std::vector<std::vector<Id>>& paths) {
   PathCounts counts;
   for (const std::vector<Id>& path : paths)
@@ -38,6 +68,10 @@ PathCounts expected_paths(const HiddenStates& states, double students) {
   return counts;
 }
 
+bool is_through_states(const StateFlows& flows, const StatePath& path) {
+  return std::ranges::all_of(path.nodes, [&](std::size_t node) { return flows.nodes[node].kind == NodeKind::states; });
+}
+
 double GroupShare::error() const {
   const auto variance = [](double p, std::int64_t n) { return p * (1 - p) / static_cast<double>(n); };
   return std::sqrt(variance(share, students) + variance(others_share, others));
@@ -53,15 +87,19 @@ double GroupShare::p_value() const {
 std::vector<GroupShare> compare_groups(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
                                        const StudentGroups& groups, const Disclosure& disclosure) {
   const NodeGroups counted = count_groups(flows, paths, groups, disclosure);
-  const auto all = static_cast<double>(paths.size());
   std::vector<GroupShare> found;
   for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
+    if (flows.nodes[n].kind != NodeKind::states) continue;
+    const auto step = static_cast<std::size_t>(flows.nodes[n].step);
+    if (counted.shares[step] == StepShares::none) continue;
+    const std::vector<double>& enrolled = counted.enrolled[step];
     const double in_all = std::accumulate(counted.counts[n].begin(), counted.counts[n].end(), 0.0);
+    const double all = std::accumulate(enrolled.begin(), enrolled.end(), 0.0);
     for (std::size_t g = 0; g < counted.sizes.size(); ++g) {
-      const double size = counted.sizes[g], inside = counted.counts[n][g];
+      const double size = enrolled[g], inside = counted.counts[n][g];
       const double others = all - size, others_inside = in_all - inside;
       // Whoever is not in it can be few as well.
-      const bool is_told = counted.hidden[n][g] == 0 &&
+      const bool is_told = counted.hidden[n][g] == 0 && counted.hidden_enrolled[step][g] == 0 &&
                            std::ranges::all_of(std::initializer_list<double>{inside, size - inside, others_inside,
                                                                              others - others_inside},
                                                [&](double count) { return disclosure.rests(count); });

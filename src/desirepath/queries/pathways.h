@@ -10,12 +10,36 @@
 
 namespace desirepath::inline queries {
 
-/// A state of a step, as it may be shown: small ones of a step are one node.
+/// Where a student is in a step: a state, or, where the student was not enrolled, a number beyond the states that
+/// stands for the reason. A student who was not enrolled has no state.
+constexpr Id place_of(EnrollmentStatus status, Id states) {
+  return states + static_cast<Id>(status);
+}
+constexpr Id place_count(Id states) {
+  return states + static_cast<Id>(all_statuses.size());
+}
+/// Of a place that is no state.
+constexpr EnrollmentStatus status_of(Id place, Id states) {
+  return static_cast<EnrollmentStatus>(place - states);
+}
+
+/// Whether students of a node were enrolled. `either` where too few were, or were not, to be shown apart.
+enum class NodeKind : std::uint8_t { states, not_enrolled, either };
+
+/// A state of a step, or why students have none in it, as it may be shown: small ones of a step are one node.
 struct PathNode {
   Id step = 0;
-  std::vector<Id> states;  // that it stands for
+  std::vector<Id> states;  // that it stands for, and places that are no states
   std::string name;
   double students = 0;
+  NodeKind kind = NodeKind::states;
+  bool is_exact = true;     // else `students` are those of the flows that are told
+  bool all_but_few = true;  // of those in the step were enrolled, where that cannot be shown
+
+  /// Without the places that are no states.
+  std::vector<Id> own_states(Id state_count) const;
+  /// The reasons it stands for.
+  std::vector<EnrollmentStatus> own_statuses(Id state_count) const;
 };
 
 struct PathFlow {
@@ -29,16 +53,27 @@ struct StatePath {
   double students = 0;
 };
 
+/// Students enrolled in a step.
+struct StepStudents {
+  double enrolled = 0;
+  bool is_exact = true;  // else there are at least so many
+};
+
 struct StateFlows {
-  std::vector<PathNode> nodes;   // by step
-  double students = 0;           // all of them
-  bool exact_sizes = true;       // else a node's students are those of the flows that are told
+  std::vector<PathNode> nodes;  // by step; the nodes of each step hold all students
+  double students = 0;          // all of them
+  std::vector<StepStudents> steps;
+  bool exact_sizes = true;       // of all nodes
   std::vector<PathFlow> flows;   // that may be told, the largest first
   double withheld = 0;           // students in the others
   std::vector<StatePath> paths;  // that may be told, the most frequent first
 };
 
-/// Students in every (path of states): from the most likely path of each student of a cohort, or by the model for as
+/// The most likely path of each student of a cohort: a state for each step in which the student was enrolled, else the
+/// place of the reason.
+std::vector<std::vector<Id>> enrolled_paths(const HiddenStates& states, const Cohort& cohort, const Compute& compute);
+
+/// Students in every (path of places): from the most likely path of each student of a cohort, or by the model for as
 /// many students as it was trained on.
 using PathCounts = std::map<std::vector<Id>, double>;
 PathCounts count_paths(const std::vector<std::vector<Id>>& paths);
@@ -51,11 +86,14 @@ enum class NodeSizes { exact, as_told };
 StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosure& disclosure,
                     const std::map<std::pair<Id, Id>, std::string>& names = {}, NodeSizes sizes = NodeSizes::as_told);
 
-/// A node's share within a group, beside that of the others.
+/// Whether a path leads through states alone: its students were enrolled in every step.
+bool is_through_states(const StateFlows& flows, const StatePath& path);
+
+/// A state's share within a group, beside that of the others: of students enrolled in that step.
 struct GroupShare {
   std::size_t node = 0;
   std::string group;
-  std::int64_t students = 0, others = 0;  // of the group and of the others, in that step
+  std::int64_t students = 0, others = 0;  // of the group and of the others
   double share = 0, others_share = 0;
 
   double difference() const { return share - others_share; }

@@ -7,6 +7,7 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
+#include "desirepath/queries/enrolled_steps.h"
 #include "desirepath/queries/known.h"
 #include "desirepath/queries/pathways.h"
 #include "desirepath/queries/shown_states.h"
@@ -32,9 +33,12 @@ struct PathwaySettings {
   Disclosure disclosure;
 
   void declare(SettingVisitor& visit) {
-    visit(Setting("by", "student attribute of COHORT, or entry: shares of the states compared between its groups")
-              .taking("COLUMN"),
-          by);
+    visit(
+        Setting("by",
+                "student attribute of COHORT, or entry: shares of the states among enrolled students compared between "
+                "its groups")
+            .taking("COLUMN"),
+        by);
     visit(Setting("via", "also the most likely path of who takes this course; may be given again: all of them")
               .taking("COURSE@PERIOD")
               .undivided(),
@@ -50,18 +54,26 @@ struct PathwaySettings {
 
 class PathwaysAnswer : public Answer {
  public:
-  explicit PathwaysAnswer(const Schema& its_schema) : schema(its_schema) {}
+  PathwaysAnswer(const Schema& its_schema, const HiddenStates& its_states) : schema(its_schema), states(its_states) {}
 
   nlohmann::ordered_json to_json() const override {
     nlohmann::ordered_json json;
     json["model"] = model;
     json["from"] = source;
+    json["students"] = flows.students;
+    json["periods"] = step_json(flows, states, schema);
     json["nodes"] = nlohmann::ordered_json::array();
     for (const PathNode& node : flows.nodes) {
       json["nodes"].push_back({{"period", schema.period(node.step)},
-                               {"states", node.states},
+                               {"state", state_json(node)},
+                               {"states", node.own_states(states.state_count())},
                                {"name", node.name},
                                {"students", node.students}});
+      if (node.kind == NodeKind::states) continue;
+      auto& reasons = json["nodes"].back()["not_enrolled"] = nlohmann::ordered_json::array();
+      for (const EnrollmentStatus status : node.own_statuses(states.state_count()))
+        reasons.push_back(name_of(status));
+      json["nodes"].back()["exact"] = node.is_exact;
     }
     json["links"] = nlohmann::ordered_json::array();
     for (const PathFlow& flow : flows.flows) {
@@ -94,8 +106,12 @@ class PathwaysAnswer : public Answer {
   }
   void print(std::ostream& out) const override {
     Table rows({{"period"}, {"from"}, {"to, a period later"}, {"students", 0}, {"of these"}});
-    for (std::size_t i = 0; i < std::min(shown_flows, flows.flows.size()); ++i) {
-      const PathFlow& flow = flows.flows[i];
+    for (const PathFlow& flow : flows.flows) {
+      // Those who stay away are many and say little.
+      const bool is_away =
+          flows.nodes[flow.from].kind == NodeKind::not_enrolled && flows.nodes[flow.to].kind == NodeKind::not_enrolled;
+      if (is_away) continue;
+      if (rows.row_count() == shown_flows) break;
       rows.add_row({schema.period(flows.nodes[flow.from].step), flows.nodes[flow.from].name, flows.nodes[flow.to].name,
                     flow.students, concat(fixed(100 * flow.probability, 0), " %")});
     }
@@ -112,6 +128,7 @@ class PathwaysAnswer : public Answer {
   }
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines = {source};
+    if (is_counted) lines.push_back(enrolled_words(flows, states, schema));
     if (flows.withheld > 0) {
       lines.push_back(concat("flows of ", disclosure.few(),
                              " students, and those that would tell of them, are left out: ", fixed(flows.withheld, 0),
@@ -119,14 +136,17 @@ class PathwaysAnswer : public Answer {
     }
     if (!flows.exact_sizes) {
       lines.emplace_back(
-          "how many are in a state is not told, since it would tell of the few who leave it: shares are of the flows "
-          "that are told");
+          "how many are in a state is not told, since it would tell of the few who leave it: shares of who leaves it "
+          "are "
+          "of the flows that are told");
     }
     return lines;
   }
 
   const Schema& schema;
+  const HiddenStates& states;
   std::string model, source, by;
+  bool is_counted = false;  // students of a cohort; else expected by the model
   FlowWidth width = FlowWidth::flow;
   StateFlows flows;
   std::vector<GroupShare> groups;
@@ -135,6 +155,13 @@ class PathwaysAnswer : public Answer {
   Disclosure disclosure;
 
  private:
+  /// A number, the reason for none, or what stands for several.
+  nlohmann::ordered_json state_json(const PathNode& node) const {
+    if (node.kind == NodeKind::either) return "other_or_not_enrolled";
+    if (node.states.size() > 1) return node.kind == NodeKind::states ? "other" : "not_enrolled";
+    if (node.kind == NodeKind::states) return node.states.front();
+    return name_of(node.own_statuses(states.state_count()).front());
+  }
   std::string words(const std::vector<std::size_t>& nodes) const {
     std::vector<std::string> names;
     for (const std::size_t node : nodes)
@@ -195,7 +222,7 @@ std::unique_ptr<Answer> answer_pathways(const QueryInput& input) {
                              " are kept through all periods; cmm and hmm have states in every period"));
   if (!settings.by.empty() && input.cohort == nullptr)
     throw OptionError(concat(setting_name("by"), " needs a COHORT: the model knows no groups"));
-  auto answer = std::make_unique<PathwaysAnswer>(model.schema());
+  auto answer = std::make_unique<PathwaysAnswer>(model.schema(), states);
   answer->model = model.name();
   answer->width = settings.width;
   answer->disclosure = settings.disclosure;
@@ -206,15 +233,18 @@ std::unique_ptr<Answer> answer_pathways(const QueryInput& input) {
     if (!settings.disclosure.rests(students))
       throw PrivacyError("the model does not say how many students it rests on: give a COHORT");
     answer->flows = flows_of(expected_paths(states, students), model, settings.disclosure, names);
-    answer->source =
-        concat("expected flows of the ", with_separators(std::llround(students)), " students the model was trained on");
+    answer->source = concat("expected flows of the ", with_separators(std::llround(students)),
+                            " students the model was trained on, as if all were enrolled ",
+                            states.has_left_state() ? "until they left" : "in every period");
   } else {
     settings.disclosure.require(input.cohort->student_count());
-    const std::vector<std::vector<Id>> paths = states.paths(EvidenceBatch::of(*input.cohort), input.compute);
+    const std::vector<std::vector<Id>> paths = enrolled_paths(states, *input.cohort, input.compute);
+    answer->is_counted = true;
     // Shares within groups tell the sizes of nodes.
     answer->flows = flows_of(count_paths(paths), model, settings.disclosure, names,
                              settings.by.empty() ? NodeSizes::as_told : NodeSizes::exact);
-    answer->source = concat("the most likely path of each of ", with_separators(std::ssize(paths)), " students");
+    answer->source = concat("the most likely path of each of ", with_separators(std::ssize(paths)),
+                            " students, through the periods in which they were enrolled");
     if (!settings.by.empty()) {
       answer->by = settings.by;
       answer->groups = compare_groups(answer->flows, paths, groups_of(*input.cohort, settings.by), settings.disclosure);

@@ -9,6 +9,7 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
+#include "desirepath/queries/enrolled_steps.h"
 #include "desirepath/queries/node_groups.h"
 
 namespace desirepath::inline queries {
@@ -27,9 +28,15 @@ std::vector<StateGroupCell> states_by_group(const StateFlows& flows, const std::
   const NodeGroups counted = count_groups(flows, paths, groups, disclosure);
   std::vector<StateGroupCell> cells;
   for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
+    const PathNode& node = flows.nodes[n];
+    if (node.kind == NodeKind::not_enrolled) continue;
+    const auto step = static_cast<std::size_t>(node.step);
     for (std::size_t g = 0; g < counted.sizes.size(); ++g)
-      cells.push_back({n, counted.groups.names[g], counted.hidden[n][g] != 0, std::llround(counted.counts[n][g]),
-                       std::llround(counted.sizes[g]), std::llround(flows.nodes[n].students)});
+      cells.push_back({n, counted.groups.names[g], counted.hidden[n][g] != 0,
+                       node.kind == NodeKind::states && counted.shares[step] != StepShares::none &&
+                           counted.hidden_enrolled[step][g] == 0 && counted.enrolled[step][g] > 0,
+                       counted.shares[step] == StepShares::of_enrolled, std::llround(counted.counts[n][g]),
+                       std::llround(counted.enrolled[step][g]), std::llround(node.students)});
   }
   return cells;
 }
@@ -49,7 +56,7 @@ class StateGroupsAnswer : public Answer {
       throw OptionError(concat(setting_name("by"), " needs a COHORT: the model knows no groups"));
     disclosure.require(input.cohort->student_count());
     const StudentGroups groups = groups_of(*input.cohort, by_);
-    const auto paths = states_.paths(EvidenceBatch::of(*input.cohort), input.compute);
+    const auto paths = enrolled_paths(states_, *input.cohort, input.compute);
     flows_ =
         flows_of(count_paths(paths), input.model(), disclosure_, given_names(input.model(), names), NodeSizes::exact);
     cells_ = states_by_group(flows_, paths, groups, disclosure_);
@@ -57,7 +64,11 @@ class StateGroupsAnswer : public Answer {
   }
 
   nlohmann::ordered_json to_json() const override {
-    return {{"by", by_}, {"students", students_}, {"min_cell", disclosure_.least()}, {"rows", table().to_json()}};
+    return {{"by", by_},
+            {"students", students_},
+            {"periods", step_json(flows_, states_, schema_)},
+            {"min_cell", disclosure_.least()},
+            {"rows", table().to_json()}};
   }
   Table table() const override {
     Table rows({{"period"},
@@ -65,6 +76,7 @@ class StateGroupsAnswer : public Answer {
                 {"name"},
                 {"group"},
                 {"students"},
+                {"enrolled"},
                 {"share", 3},
                 {"low", 3},
                 {"high", 3},
@@ -76,20 +88,23 @@ class StateGroupsAnswer : public Answer {
       std::vector<Cell> row = {period_of(states_, schema_, node.step),
                                node.states.size() == 1 ? std::to_string(node.states.front()) : "other", node.name,
                                cell.group};
-      if (cell.hidden) {
-        row.resize(rows.columns().size());
-      } else {
-        const Interval share = share_interval(cell.students, cell.group_students);
+      row.resize(rows.columns().size());
+      if (cell.has_share && cell.is_of_enrolled) row[5] = cell.group_students;
+      if (!cell.hidden) {
+        row[4] = cell.students;
+        if (cell.has_share) {
+          const Interval share = share_interval(cell.students, cell.group_students);
+          row[6] = cell.share(), row[7] = share.low, row[8] = share.high;
+        }
         const Interval of_state = share_interval(cell.students, cell.state_students);
-        row.insert(row.end(), {cell.students, cell.share(), share.low, share.high, cell.share_of_state(), of_state.low,
-                               of_state.high});
+        row[9] = cell.share_of_state(), row[10] = of_state.low, row[11] = of_state.high;
       }
       rows.add_row(std::move(row));
     }
     return rows;
   }
   void print(std::ostream& out) const override {
-    Table rows({{"period"}, {"state"}, {by_}, {"students"}, {"of the group"}, {"of the state"}});
+    Table rows({{"period"}, {"state"}, {by_}, {"students"}, {"enrolled"}, {"of those enrolled"}, {"of the state"}});
     const auto words = [](double share, const Interval& interval) {
       return concat(fixed(100 * share, 1), " % (", fixed(100 * interval.low, 1), " to ", fixed(100 * interval.high, 1),
                     ")");
@@ -97,19 +112,35 @@ class StateGroupsAnswer : public Answer {
     for (const StateGroupCell& cell : cells_) {
       const PathNode& node = flows_.nodes[cell.node];
       std::vector<Cell> row = {period_of(states_, schema_, node.step), node.name, cell.group};
-      if (cell.hidden)
-        row.insert(row.end(), {Cell(), std::string("withheld"), Cell()});
-      else
-        row.insert(row.end(), {cell.students, words(cell.share(), share_interval(cell.students, cell.group_students)),
-                               words(cell.share_of_state(), share_interval(cell.students, cell.state_students))});
+      row.insert(row.end(), {cell.hidden ? Cell() : Cell(cell.students),
+                             cell.has_share && cell.is_of_enrolled ? Cell(cell.group_students) : Cell(),
+                             std::string("withheld"), Cell()});
+      if (!cell.hidden) {
+        if (cell.has_share) row[5] = words(cell.share(), share_interval(cell.students, cell.group_students));
+        row[6] = words(cell.share_of_state(), share_interval(cell.students, cell.state_students));
+      }
       rows.add_row(std::move(row));
     }
     rows.print_text(out);
   }
   std::vector<std::string> notes() const override {
-    return {concat("the most likely states of ", counted(students_, "student", "students"),
-                   ", small groups merged; 95 % intervals; withheld: cells of ", disclosure_.few(),
-                   ", and those that would tell of them")};
+    std::vector<std::string> lines = {
+        concat("the most likely states of ", counted(students_, "student", "students"),
+               " in the periods in which they were enrolled, small groups merged; 95 % intervals; withheld: cells of ",
+               disclosure_.few(), ", and those that would tell of them"),
+        enrolled_words(flows_, states_, schema_)};
+    std::vector<std::string> of_all;
+    for (const StateGroupCell& cell : cells_) {
+      const std::string period = period_of(states_, schema_, flows_.nodes[cell.node].step);
+      if (!cell.is_of_enrolled && (of_all.empty() || of_all.back() != period)) of_all.push_back(period);
+    }
+    if (!of_all.empty()) {
+      lines.push_back(
+          concat("period ", join(of_all, ", "),
+                 ": the students who were not enrolled cannot be shown apart; shares are of all students of "
+                 "a group"));
+    }
+    return lines;
   }
 
  private:

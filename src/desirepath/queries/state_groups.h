@@ -19,15 +19,17 @@ Interval share_interval(std::int64_t count, std::int64_t of);
 struct StateGroupCell {
   std::size_t node = 0;  // of StateFlows
   std::string group;
-  bool hidden = false;  // few, or telling of a cell that is
+  bool hidden = false;         // few, or telling of a cell that is
+  bool has_share = true;       // where how many of the group were enrolled in the step may be told
+  bool is_of_enrolled = true;  // else the share is of all students of the group, nearly all of whom were
   std::int64_t students = 0, group_students = 0, state_students = 0;
 
   double share() const { return static_cast<double>(students) / static_cast<double>(group_students); }
   double share_of_state() const { return static_cast<double>(students) / static_cast<double>(state_students); }
 };
 
-/// Every node by every group, small groups merged, node by node. Cells of few students are hidden, and as many more as
-/// keep them from following from the totals.
+/// Every state by every group, small groups merged, node by node; students who were not enrolled are in none. Cells of
+/// few students are hidden, and as many more as keep them from following from the totals.
 std::vector<StateGroupCell> states_by_group(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
                                             const StudentGroups& groups, const Disclosure& disclosure);
 

@@ -1,5 +1,6 @@
 // Flows between states as they may be told: nodes, flows and paths together.
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "desirepath/disclosure/safe_network.h"
@@ -10,49 +11,161 @@ namespace desirepath::inline queries {
 
 namespace {
 
-/// Which states of a step are one node, "other": small ones, others until they are enough together, and more until the
-/// flows to and from them can be told.
+/// Which places of a step are one node: small states are "other", small reasons for not being enrolled "not enrolled",
+/// each with more until they are enough together and the flows to and from them can be told. Where too few students
+/// were enrolled, or were not, both are one.
 class NodeChoice {
  public:
   NodeChoice(const PathCounts& counts, Id steps, Id states, const Disclosure& disclosure)
-      : students_(RowMatrix::Zero(steps, states)) {
+      : states_(states), students_(RowMatrix::Zero(steps, place_count(states))) {
     for (const auto& [path, count] : counts) {
       for (Id step = 0; step < steps; ++step)
         students_(step, path[static_cast<std::size_t>(step)]) += count;
     }
-    for (Id step = 0; step < steps; ++step) {
-      const std::vector<double> here(students_.row(step).begin(), students_.row(step).end());
-      merged_.push_back(disclosure.hide(here));
-      for (std::size_t k = 0; k < here.size(); ++k) {
-        if (here[k] <= 0) merged_.back()[k] = 1;
-      }
-    }
+    for (Id step = 0; step < steps; ++step)
+      choose(step, disclosure);
   }
 
-  double students(Id step, Id state) const { return students_(step, state); }
-  bool is_merged(Id step, Id state) const {
-    return merged_[static_cast<std::size_t>(step)][static_cast<std::size_t>(state)] != 0;
+  Id state_count() const { return states_; }
+  Id places() const { return static_cast<Id>(students_.cols()); }
+  double students(Id step, Id place) const { return students_(step, place); }
+  bool is_merged(Id step, Id place) const {
+    return merged_[static_cast<std::size_t>(step)][static_cast<std::size_t>(place)] != 0;
   }
-  /// Of a step and the next, in the one with more nodes: the smallest state joins the others.
-  void merge_more(Id step) {
-    const auto named = [&](Id at) { return std::ranges::count(merged_[static_cast<std::size_t>(at)], 0); };
-    const Id at = named(step) >= named(step + 1) ? step : step + 1;
-    double others = 0;
-    for (Id k = 0; k < students_.cols(); ++k)
-      others += is_merged(at, k) ? students(at, k) : 0;
-    for (int more = others > 0 ? 1 : 2; more > 0; --more) {  // one alone would be as it was
-      Id smallest = -1;
-      for (Id k = 0; k < students_.cols(); ++k) {
-        if (!is_merged(at, k) && (smallest < 0 || students(at, k) < students(at, smallest))) smallest = k;
-      }
-      if (smallest >= 0) merged_[static_cast<std::size_t>(at)][static_cast<std::size_t>(smallest)] = 1;
+  /// Whether merged states and merged reasons are the same node.
+  bool is_mixed(Id step) const { return mixed_[static_cast<std::size_t>(step)] != 0; }
+  double not_enrolled(Id step) const { return students_.row(step).tail(places() - states_).sum(); }
+
+  /// Of a step and the next, one gets fewer reasons; where it has one, it is shown with the smallest states. False
+  /// where nothing is left to do so.
+  bool merge_reasons(Id step) {
+    const Id at = sort_at(step, false).nodes() > sort_at(step + 1, false).nodes() ? step : step + 1;
+    if (sort_at(at, false).nodes() > 1) {
+      merge_smallest(at, sort_at(at, false));
+      return true;
     }
+    for (const Id one : {step + 1, step}) {
+      if (is_mixed(one) || sort_at(one, false).nodes() == 0) continue;
+      mixed_[static_cast<std::size_t>(one)] = 1;
+      for (Id place = states_; place < places(); ++place)
+        merge(one, place);
+      const Sort states = sort_at(one, true);
+      if (states.merged <= 0 && states.unmerged > 0) merge(one, smallest_of(one, states));
+      return true;
+    }
+    return false;
+  }
+  /// Of a step and the next, the one with more nodes gets one less: the smallest of its states, or of its reasons,
+  /// joins the others of its sort.
+  void merge_more(Id step) {
+    const Id at = node_count(step) >= node_count(step + 1) ? step : step + 1;
+    Id smallest = -1;
+    for (Id place = 0; place < places(); ++place) {
+      const bool can_join = !is_merged(at, place) && sort_at(at, place < states_).nodes() > 1;
+      if (can_join && (smallest < 0 || students(at, place) < students(at, smallest))) smallest = place;
+    }
+    if (smallest < 0)
+      mix(at);
+    else
+      merge_smallest(at, sort_at(at, smallest < states_));
   }
 
  private:
+  /// The states of a step, or its reasons.
+  struct Sort {
+    Id first = 0, last = 0;
+    double merged = 0;         // students
+    std::size_t unmerged = 0;  // places
+
+    std::size_t nodes() const { return unmerged + (merged > 0 ? 1 : 0); }
+  };
+  Sort sort_at(Id step, bool is_state) const {
+    Sort sort{is_state ? 0 : states_, is_state ? states_ : places()};
+    for (Id place = sort.first; place < sort.last; ++place) {
+      if (is_merged(step, place))
+        sort.merged += students(step, place);
+      else
+        ++sort.unmerged;
+    }
+    return sort;
+  }
+  std::size_t node_count(Id step) const {
+    const Sort states = sort_at(step, true), reasons = sort_at(step, false);
+    const bool shares = is_mixed(step) && states.merged > 0 && reasons.merged > 0;
+    return states.nodes() + reasons.nodes() - (shares ? 1 : 0);
+  }
+
+  Id smallest_of(Id step, const Sort& sort) const {
+    Id smallest = -1;
+    for (Id place = sort.first; place < sort.last; ++place) {
+      if (!is_merged(step, place) && (smallest < 0 || students(step, place) < students(step, smallest)))
+        smallest = place;
+    }
+    return smallest;
+  }
+  void merge_smallest(Id step, const Sort& sort) {
+    for (int more = sort.merged > 0 ? 1 : 2; more > 0; --more)  // one alone would be as it was
+      merge(step, smallest_of(step, sort));
+  }
+  void merge(Id step, Id place) { merged_[static_cast<std::size_t>(step)][static_cast<std::size_t>(place)] = 1; }
+  void mix(Id step) {
+    mixed_[static_cast<std::size_t>(step)] = 1;
+    for (Id place = 0; place < places(); ++place)
+      merge(step, place);
+  }
+
+  void choose(Id step, const Disclosure& disclosure) {
+    merged_.emplace_back(static_cast<std::size_t>(places()), 0);
+    const auto row = students_.row(step);
+    const std::vector<double> states(row.begin(), row.begin() + states_), reasons(row.begin() + states_, row.end());
+    const double enrolled = std::accumulate(states.begin(), states.end(), 0.0);
+    const double others = std::accumulate(reasons.begin(), reasons.end(), 0.0);
+    const bool few_others = !disclosure.tells(others), few_enrolled = !few_others && !disclosure.tells(enrolled);
+    mixed_.push_back(few_others || few_enrolled ? 1 : 0);
+    // The few are one part beside those of the other sort.
+    const auto hide = [&](const std::vector<double>& parts, Id first, bool are_few, double few_beside) {
+      std::vector<double> with = parts;
+      if (!are_few) with.push_back(few_beside);
+      const Hidden hidden = disclosure.hide(with);
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (are_few || hidden[i] != 0 || parts[i] <= 0) merge(step, first + static_cast<Id>(i));
+      }
+    };
+    hide(states, 0, few_enrolled, few_others ? others : 0);
+    hide(reasons, states_, few_others, few_enrolled ? enrolled : 0);
+  }
+
+  Id states_;
   RowMatrix students_;
   std::vector<Hidden> merged_;
+  Hidden mixed_;
 };
+
+/// "left", "not enrolled", "other or not enrolled". Of an unknown status only this is known: there are no enrollments.
+std::string name_of_reasons(const PathNode& node, const NodeChoice& choice) {
+  if (node.kind == NodeKind::either) return "other or not enrolled";
+  std::vector<EnrollmentStatus> found;
+  for (const EnrollmentStatus status : node.own_statuses(choice.state_count())) {
+    if (choice.students(node.step, place_of(status, choice.state_count())) > 0) found.push_back(status);
+  }
+  const bool is_known = std::ranges::find(found, EnrollmentStatus::unknown) == found.end();
+  if (!is_known) return "no enrollments";
+  return found.size() == 1 ? std::string(words_for(found.front())) : "not enrolled";
+}
+
+/// Whether a student can be in one place and then, a step later, in another, by what the places mean.
+bool can_follow(Id from, Id to, Id states) {
+  using enum EnrollmentStatus;
+  const EnrollmentStatus before = from < states ? enrolled : status_of(from, states);
+  const EnrollmentStatus after = to < states ? enrolled : status_of(to, states);
+  if (before == unknown || after == unknown) return true;
+  if (after == before_entry || before == before_entry)
+    return before == before_entry && (after == before_entry || after == enrolled);
+  if (before == away) return after == enrolled || after == away;
+  if (has_departed(before)) return after == before || after == not_yet;
+  if (before == not_yet) return after == not_yet;
+  return true;
+}
 
 /// What flows are made of, for every choice of nodes.
 struct FlowTask {
@@ -61,6 +174,8 @@ struct FlowTask {
   const Disclosure& disclosure;
   const std::map<std::pair<Id, Id>, std::string>& names;
   std::vector<StateProfile> profiles = profile_states(model, tried_for_a_name);
+
+  Id state_count() const { return model.hidden_states()->state_count(); }
 };
 
 /// Nodes of a choice, and the node of each (step, state).
@@ -73,12 +188,25 @@ Nodes nodes_of(const NodeChoice& choice, const FlowTask& task) {
   Nodes result;
   for (Id step = 0; step < states.step_count(); ++step) {
     std::vector<std::size_t>& of_state = result.of_state.emplace_back();
-    PathNode other{step, {}, "other", 0};
-    for (Id k = 0; k < states.state_count(); ++k) {
+    PathNode other{step, {}, "other", 0}, reasons{step, {}, "", 0, NodeKind::not_enrolled};
+    const auto add_merged = [&](PathNode& node) {
+      for (const Id place : node.states)
+        of_state[static_cast<std::size_t>(place)] = result.nodes.size();
+      if (node.students > 0) result.nodes.push_back(std::move(node));
+    };
+    for (Id k = 0; k < choice.places(); ++k) {
+      if (k == states.state_count() && !choice.is_mixed(step)) add_merged(other);
       of_state.push_back(result.nodes.size());
       if (choice.is_merged(step, k)) {
-        other.states.push_back(k);
-        other.students += choice.students(step, k);
+        PathNode& node = k < states.state_count() || choice.is_mixed(step) ? other : reasons;
+        node.states.push_back(k);
+        node.students += choice.students(step, k);
+        continue;
+      }
+      if (k >= states.state_count()) {
+        PathNode node{step, {k}, "", choice.students(step, k), NodeKind::not_enrolled};
+        node.name = name_of_reasons(node, choice);
+        result.nodes.push_back(std::move(node));
         continue;
       }
       const auto given = task.names.find({step, k});
@@ -92,9 +220,15 @@ Nodes nodes_of(const NodeChoice& choice, const FlowTask& task) {
                                   : state_name(profile, task.model.schema(), choice.students(step, k), task.disclosure),
                               choice.students(step, k)});
     }
-    for (const Id k : other.states)
-      of_state[static_cast<std::size_t>(k)] = result.nodes.size();
-    if (other.students > 0) result.nodes.push_back(std::move(other));
+    if (choice.is_mixed(step)) {
+      other.kind = NodeKind::either;
+      other.all_but_few = !task.disclosure.tells(choice.not_enrolled(step));
+      other.name = name_of_reasons(other, choice);
+      add_merged(other);
+    } else {
+      reasons.name = name_of_reasons(reasons, choice);
+      add_merged(reasons);
+    }
   }
   return result;
 }
@@ -102,27 +236,68 @@ Nodes nodes_of(const NodeChoice& choice, const FlowTask& task) {
 using Links = std::map<std::pair<std::size_t, std::size_t>, double>;
 using HiddenLinks = std::set<std::pair<std::size_t, std::size_t>>;
 
-/// Flows out of a step, and which of them may not be told; none where nodes must be merged first.
-std::optional<HiddenLinks> hidden_links(const std::vector<PathNode>& nodes, const Links& between, Id step,
-                                        const Disclosure& disclosure) {
+/// Whether somebody can be in one node and then in the other: where nobody can, nobody need be told to be.
+bool can_flow(const PathNode& from, const PathNode& to, double students, Id states) {
+  return students > 0 || std::ranges::any_of(from.states, [&](Id before) {
+           return std::ranges::any_of(to.states, [&](Id after) { return can_follow(before, after, states); });
+         });
+}
+
+/// Nodes of a step and of the next, and how many go from one to the other.
+struct StepTable {
   std::vector<std::size_t> rows, columns;
+  CountTable counts;
+  HiddenTable possible;
+};
+StepTable table_between(const std::vector<PathNode>& nodes, const Links& between, Id step, Id states) {
+  StepTable table;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (nodes[n].step == step) rows.push_back(n);
-    if (nodes[n].step == step + 1) columns.push_back(n);
+    if (nodes[n].step == step) table.rows.push_back(n);
+    if (nodes[n].step == step + 1) table.columns.push_back(n);
   }
-  CountTable counts(rows.size(), std::vector<double>(columns.size(), 0));
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      const auto found = between.find({rows[r], columns[c]});
-      if (found != between.end()) counts[r][c] = found->second;
+  for (const std::size_t from : table.rows) {
+    table.counts.emplace_back();
+    table.possible.emplace_back();
+    for (const std::size_t to : table.columns) {
+      const auto found = between.find({from, to});
+      table.counts.back().push_back(found != between.end() ? found->second : 0);
+      table.possible.back().push_back(can_flow(nodes[from], nodes[to], table.counts.back().back(), states) ? 1 : 0);
     }
   }
-  const std::optional<HiddenTable> hidden = hide_in_table(counts, disclosure);
+  return table;
+}
+
+/// Whether the flows could be told were all states one: else merging states does not help.
+bool can_tell_reasons(const std::vector<PathNode>& nodes, const Links& between, Id step, const FlowTask& task) {
+  std::vector<PathNode> coarse;
+  std::vector<std::size_t> number(nodes.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const auto same = std::ranges::find_if(coarse, [&](const PathNode& node) {
+      return node.step == nodes[n].step && node.kind == NodeKind::states && nodes[n].kind == NodeKind::states;
+    });
+    number[n] = static_cast<std::size_t>(same - coarse.begin());
+    if (same == coarse.end())
+      coarse.push_back(nodes[n]);
+    else
+      same->states.insert(same->states.end(), nodes[n].states.begin(), nodes[n].states.end());
+  }
+  Links sums;
+  for (const auto& [link, count] : between)
+    sums[{number[link.first], number[link.second]}] += count;
+  const StepTable table = table_between(coarse, sums, step, task.state_count());
+  return hide_in_table(table.counts, task.disclosure, table.possible).has_value();
+}
+
+/// Flows out of a step that may not be told; none where nodes must be merged first.
+std::optional<HiddenLinks> hidden_links(const std::vector<PathNode>& nodes, const Links& between, Id step,
+                                        const FlowTask& task) {
+  const StepTable table = table_between(nodes, between, step, task.state_count());
+  const std::optional<HiddenTable> hidden = hide_in_table(table.counts, task.disclosure, table.possible);
   if (!hidden) return std::nullopt;
   HiddenLinks links;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      if ((*hidden)[r][c] != 0) links.insert({rows[r], columns[c]});
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      if ((*hidden)[r][c] != 0) links.insert({table.rows[r], table.columns[c]});
     }
   }
   return links;
@@ -163,6 +338,26 @@ void tell_paths(const std::map<std::vector<std::size_t>, double>& along, const L
   }
 }
 
+/// Students in states by step: exact where how many are in no state is told.
+std::vector<StepStudents> enrolled_in_steps(const StateFlows& flows) {
+  std::vector<StepStudents> steps;
+  for (const PathNode& node : flows.nodes) {
+    steps.resize(std::max(steps.size(), static_cast<std::size_t>(node.step) + 1), {flows.students});
+    StepStudents& step = steps[static_cast<std::size_t>(node.step)];
+    if (node.kind == NodeKind::not_enrolled) step.enrolled -= node.students;
+    if (node.kind == NodeKind::either || (node.kind == NodeKind::not_enrolled && !node.is_exact)) step.is_exact = false;
+  }
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    if (steps[step].is_exact) continue;
+    steps[step].enrolled = 0;
+    for (const PathNode& node : flows.nodes) {
+      const bool counts = node.step == static_cast<Id>(step) && node.kind == NodeKind::states;
+      steps[step].enrolled += counts ? node.students : 0;
+    }
+  }
+  return steps;
+}
+
 /// All that a choice of nodes says, told or not.
 struct CountedFlows {
   std::vector<PathNode> nodes;
@@ -183,9 +378,10 @@ CountedFlows count_flows(const NodeChoice& choice, const FlowTask& task) {
   return result;
 }
 
-StateFlows told_flows(CountedFlows counted, const HiddenLinks& hidden, bool exact_sizes, const Disclosure& disclosure) {
+/// The sizes of nodes are told as the nodes say.
+StateFlows told_flows(CountedFlows counted, const HiddenLinks& hidden, const Disclosure& disclosure) {
   StateFlows flows;
-  flows.exact_sizes = exact_sizes;
+  flows.exact_sizes = std::ranges::all_of(counted.nodes, &PathNode::is_exact);
   for (const auto& [nodes, count] : counted.along)
     flows.students += count;
   flows.nodes = std::move(counted.nodes);
@@ -201,11 +397,13 @@ StateFlows told_flows(CountedFlows counted, const HiddenLinks& hidden, bool exac
     out[link.first] += count;
     in[link.second] += count;
   }
-  for (std::size_t n = 0; n < flows.nodes.size() && !exact_sizes; ++n)
-    flows.nodes[n].students = std::max(in[n], out[n]);
+  for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
+    if (!flows.nodes[n].is_exact) flows.nodes[n].students = std::max(in[n], out[n]);
+  }
+  flows.steps = enrolled_in_steps(flows);
   for (const auto& [link, count] : shown) {
-    const double of = exact_sizes ? flows.nodes[link.first].students : out[link.first];
-    flows.flows.push_back({link.first, link.second, count, count / of});
+    const PathNode& from = flows.nodes[link.first];
+    flows.flows.push_back({link.first, link.second, count, count / (from.is_exact ? from.students : out[link.first])});
   }
   std::ranges::stable_sort(flows.flows, std::ranges::greater(), &PathFlow::students);
   tell_paths(counted.along, shown, disclosure, flows);
@@ -219,40 +417,48 @@ StateFlows flows_with_sizes(NodeChoice choice, const FlowTask& task) {
     HiddenLinks hidden;
     bool again = false;
     for (Id step = 0; step + 1 < task.model.hidden_states()->step_count() && !again; ++step) {
-      auto here = hidden_links(counted.nodes, counted.between, step, task.disclosure);
+      auto here = hidden_links(counted.nodes, counted.between, step, task);
       again = !here;
       if (here)
         hidden.merge(*here);
-      else
+      else if (can_tell_reasons(counted.nodes, counted.between, step, task) || !choice.merge_reasons(step))
         choice.merge_more(step);
     }
-    if (!again) return told_flows(std::move(counted), hidden, true, task.disclosure);
+    if (!again) return told_flows(std::move(counted), hidden, task.disclosure);
   }
 }
 
-/// Where they are not; nothing where that would tell too much all the same.
+/// Where those of states are not; nothing where that would tell too much all the same.
 std::optional<StateFlows> flows_without_sizes(const NodeChoice& choice, const FlowTask& task) {
   CountedFlows counted = count_flows(choice, task);
   const Id steps = task.model.hidden_states()->step_count();
-  const std::size_t source = counted.nodes.size(), sink = source + 1;
+  const std::size_t count = counted.nodes.size(), source = 2 * count, sink = source + 1;
+  // A node's students go in at one end and out at the other: what goes through is its size, told of those who were not
+  // enrolled, so that it is known how many were.
   std::vector<StudentFlow> flows;
-  for (std::size_t from = 0; from < counted.nodes.size(); ++from) {
+  for (std::size_t from = 0; from < count; ++from) {
     const PathNode& node = counted.nodes[from];
     if (node.step == 0) flows.push_back({source, from, node.students, true});
-    if (node.step + 1 == steps) flows.push_back({from, sink, node.students, true});
-    for (std::size_t to = from + 1; to < counted.nodes.size(); ++to) {
+    flows.push_back({from, count + from, node.students, node.kind != NodeKind::not_enrolled});
+    if (node.step + 1 == steps) flows.push_back({count + from, sink, node.students, true});
+    for (std::size_t to = from + 1; to < count; ++to) {
       if (counted.nodes[to].step != node.step + 1) continue;
       const auto found = counted.between.find({from, to});
-      flows.push_back({from, to, found != counted.between.end() ? found->second : 0});
+      const double students = found != counted.between.end() ? found->second : 0;
+      if (can_flow(node, counted.nodes[to], students, task.state_count()))
+        flows.push_back({count + from, to, students});
     }
   }
   const std::optional<Hidden> flags = hide_in_network(sink + 1, flows, task.disclosure);
   if (!flags) return std::nullopt;
   HiddenLinks hidden;
   for (std::size_t f = 0; f < flows.size(); ++f) {
-    if ((*flags)[f] != 0) hidden.insert({flows[f].from, flows[f].to});
+    const StudentFlow& flow = flows[f];
+    const bool is_size = flow.from < count;
+    if (is_size) counted.nodes[flow.from].is_exact = !flow.is_never_told && (*flags)[f] == 0;
+    if (!is_size && (*flags)[f] != 0) hidden.insert({flow.from - count, flow.to});
   }
-  return told_flows(std::move(counted), hidden, false, task.disclosure);
+  return told_flows(std::move(counted), hidden, task.disclosure);
 }
 
 }  // namespace
@@ -265,8 +471,12 @@ StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosu
   StateFlows exact = flows_with_sizes(choice, task);
   if (sizes == NodeSizes::exact || exact.withheld <= 0) return exact;
   std::optional<StateFlows> told = flows_without_sizes(choice, task);
-  // More nodes and more flows are worth more than their sizes.
-  const bool is_better = told && (told->withheld < exact.withheld || told->nodes.size() > exact.nodes.size());
+  // With sizes, every step adds up to the same students. More nodes, or many more flows, are worth more.
+  constexpr double much = 0.05;
+  const double all = exact.students * static_cast<double>(states.step_count() - 1);
+  const bool is_better =
+      told && (told->nodes.size() > exact.nodes.size() ||
+               (told->nodes.size() == exact.nodes.size() && told->withheld + much * all < exact.withheld));
   return is_better ? std::move(*told) : exact;
 }
 

@@ -5,6 +5,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/queries/enrolled_steps.h"
 #include "desirepath/queries/shown_states.h"
 #include "desirepath/queries/state_grid.h"
 #include "desirepath/reports/report_parts.h"
@@ -187,24 +188,33 @@ ReportPart flows_part(const ReportContext& context) {
   const AskedModel& asked = context.input.states;
   const Schema& schema = asked.model().schema();
   context.disclosure.require(asked.students.student_count());
-  const std::vector<std::vector<Id>> paths =
-      context.states()->paths(EvidenceBatch::of(asked.students), context.input.compute);
+  const std::vector<std::vector<Id>> paths = enrolled_paths(*context.states(), asked.students, context.input.compute);
   // Shares within groups tell the sizes of nodes.
   const StateFlows flows = flows_of(count_paths(paths), asked.model(), context.disclosure, context.state_names,
                                     context.settings.by.empty() ? NodeSizes::as_told : NodeSizes::exact);
   const auto students = static_cast<double>(paths.size());
   ReportPart part{PageSection{"flows", std::string(words::flows_title)}, {}, {}};
   PageSection& section = *part.section;
-  if (flows.paths.empty()) {
+  const auto is_named = [&](std::size_t node) {
+    return flows.nodes[node].kind == NodeKind::states && flows.nodes[node].name != words::other;
+  };
+  const auto common = std::ranges::find_if(
+      flows.paths, [&](const StatePath& path) { return std::ranges::all_of(path.nodes, is_named); });
+  if (common == flows.paths.end()) {
     section.finding = filled(words::flows_finding_none, {std::to_string(context.disclosure.least())});
   } else {
-    const StatePath& first = flows.paths.front();
-    section.finding = filled(
-        words::flows_finding,
-        {path_text(flows, first), with_separators(std::llround(first.students)), with_separators(std::ssize(paths))});
-    part.points.push_back(filled(words::flows_point, {path_text(flows, first), percent(first.students / students)}));
+    const bool is_largest = common == flows.paths.begin();
+    section.finding = filled(is_largest ? words::flows_finding : words::flows_finding_shown,
+                             {path_text(flows, *common), with_separators(std::llround(common->students)),
+                              with_separators(std::ssize(paths))});
+    part.points.push_back(filled(is_largest ? words::flows_point : words::flows_point_shown,
+                                 {path_text(flows, *common), percent(common->students / students)}));
   }
-  const auto surest = std::ranges::max_element(flows.flows, {}, &PathFlow::probability);
+  auto surest = flows.flows.end();
+  for (auto flow = flows.flows.begin(); flow != flows.flows.end(); ++flow) {
+    const bool can_head = is_named(flow->from) && is_named(flow->to);
+    if (can_head && (surest == flows.flows.end() || flow->probability > surest->probability)) surest = flow;
+  }
   if (surest != flows.flows.end()) {
     const PathNode &from = flows.nodes[surest->from], &to = flows.nodes[surest->to];
     part.points.push_back(
@@ -217,7 +227,8 @@ ReportPart flows_part(const ReportContext& context) {
   if (!flows.paths.empty())
     section.tables.push_back({"paths", std::string(words::paths_caption), path_table(flows, students)});
   add_groups(context, flows, paths, part);
-  section.notes = {filled(words::flows_basis, {with_separators(std::ssize(paths))})};
+  section.notes = {filled(words::flows_basis,
+                          {with_separators(std::ssize(paths)), enrolled_words(flows, *context.states(), schema)})};
   if (context.disclosure.rests(flows.withheld))
     section.notes.push_back(filled(words::flows_withheld, {std::to_string(context.disclosure.least()),
                                                            with_separators(std::llround(flows.withheld))}));

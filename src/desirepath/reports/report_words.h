@@ -90,26 +90,32 @@ inline constexpr Text no_states =
 // Flows.
 inline constexpr Text flows_title = "How they move from year to year";
 inline constexpr Text flows_finding = "{1} of {2} students share one path: {0}.";
+inline constexpr Text flows_finding_shown =
+    "{1} of {2} students share the path {0}, the most common of those between named kinds that can be shown.";
 inline constexpr Text flows_finding_none = "No single path through all periods is taken by {0} students or more.";
 inline constexpr Text flows_point = "The most common path is {0} ({1} of the students).";
+inline constexpr Text flows_point_shown =
+    "Of the paths between named kinds that can be shown, the most common is {0} ({1} of the students).";
 inline constexpr Text flows_point_step = "Who is in {0} in period {1} goes on to {2} in {3} of all cases.";
 inline constexpr Text flows_reading =
-    "A column is a period, a block a kind of students, a ribbon the students who go from one to the other. Hold the "
-    "pointer over a block, or choose it, to see where its students go.";
+    "A column is a period, a block a kind of students, a ribbon the students who go from one to the other. Grey blocks "
+    "hold the students who were not enrolled in the period, and why, so that every column has the same students. Hold "
+    "the pointer over a block, or choose it, to see where its students go.";
 inline constexpr Text contrast_reading =
     "The same diagram twice: in full colour a path and what follows it, the rest pale.";
 inline constexpr Text paths_caption = "The most frequent paths";
 inline constexpr Text path = "path";
-inline constexpr Text flows_basis = "n = {0} students, each by the most likely path.";
+inline constexpr Text flows_basis =
+    "n = {0} students, each by the most likely path through the periods of enrollment; {1}.";
 inline constexpr Text flows_withheld =
     "Flows of fewer than {0} students, {1} students together, are left out of the picture.";
 inline constexpr Text groups_caption = "For whom it differs, by {0}";
 inline constexpr Text groups_reading =
-    "The share of a group that is of a kind, beside the share of all others; the largest certain difference first. "
-    "Intervals are 95 %.";
+    "The share of a group's enrolled students that is of a kind, beside the share of all others; the largest certain "
+    "difference first. Intervals are 95 %.";
 inline constexpr Text groups_point =
-    "By {0}, the clearest difference: in period {4}, {1} of the students with {2} are of the kind {3}, {5} of the "
-    "others.";
+    "By {0}, the clearest difference: of the students enrolled in period {4}, {1} of those with {2} are of the kind "
+    "{3}, {5} of the others.";
 inline constexpr Text group = "group";
 inline constexpr Text others = "others";
 inline constexpr Text difference = "difference";

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "desirepath/core/text.h"
+#include "desirepath/queries/enrolled_steps.h"
 #include "desirepath/reports/axes.h"
 #include "desirepath/reports/palette.h"
 #include "desirepath/reports/sankey_layout.h"
@@ -37,22 +38,26 @@ double student_count(const StateFlows& flows) {
 }
 
 /// How many are in a node: what is told of it may be less than there are.
-std::string size_words(const StateFlows& flows, const PathNode& node) {
-  return concat(with_separators(rounded(node.students)), flows.exact_sizes ? "" : "+");
+std::string size_words(const PathNode& node) {
+  return concat(with_separators(rounded(node.students)), node.is_exact ? "" : "+");
+}
+
+bool is_one_state(const PathNode& node) {
+  return node.kind == NodeKind::states && node.states.size() == 1;
 }
 
 std::string colour_of(const PathNode& node) {
-  return node.states.size() == 1 ? series_colour(node.states.front()) : neutral_colour();
+  return is_one_state(node) ? series_colour(node.states.front()) : neutral_colour();
 }
 
 /// What stands for the name where there is no room for it: the state's number.
 std::string mark_of(const PathNode& node) {
-  return node.states.size() == 1 ? std::to_string(node.states.front()) : "+";
+  return is_one_state(node) ? std::to_string(node.states.front()) : node.kind == NodeKind::not_enrolled ? "–" : "+";
 }
 
 /// A state has a number, several together have none.
 std::string number_words(const PathNode& node) {
-  return node.states.size() == 1 ? concat("state ", node.states.front(), ": ") : "";
+  return is_one_state(node) ? concat("state ", node.states.front(), ": ") : "";
 }
 
 std::string words_of(const StateFlows& flows, const std::vector<std::size_t>& nodes) {
@@ -192,7 +197,7 @@ void draw_nodes(Svg& svg, const StateFlows& flows, const SankeyLayout& layout, c
     svg.rectangle(panel.x(static_cast<std::size_t>(node.step), columns), layout.node_top[n] + panel.top,
                   panel.node_width, std::max(1.0, layout.node_height[n]),
                   translucent(colour_of(node), 0.35 + 0.65 * strength.node[n]),
-                  concat(node.name, ": ", size_words(flows, node), " students"));
+                  concat(node.name, ": ", size_words(node), " students"));
     svg.close_group();
   }
 }
@@ -208,7 +213,8 @@ void draw_periods(Svg& svg, const StateFlows& flows, const Schema& schema, const
   for (std::size_t c = 0; c < columns; ++c) {
     const std::string& name = schema.period(static_cast<Id>(c));
     const bool is_number = number_in<int>(name).has_value();
-    const std::string words = is_number && (c == 0 || !is_narrow) ? concat("period ", name) : name;
+    std::string words = is_number && (c == 0 || !is_narrow) ? concat("period ", name) : name;
+    if (!is_narrow && c < flows.steps.size()) words += concat(": ", enrolled_count(flows.steps[c]), " enrolled");
     const bool is_last = c > 0 && c + 1 == columns && is_narrow;
     svg.label({panel.x(c, columns) + (is_last ? panel.node_width : 0), panel.top - 12}, words, room,
               {text_size, is_last ? "end" : "start", quiet_ink, true});
@@ -220,6 +226,8 @@ std::string basis_of(const StateFlows& flows, RibbonWidth width) {
       concat("n = ", with_separators(rounded(student_count(flows))), " students; ribbons as wide as ",
              width == RibbonWidth::flow ? "their students" : "the probability for who is in the state they come from");
   basis += ", coloured by the number of that state within its period";
+  if (std::ranges::any_of(flows.nodes, [](const PathNode& node) { return node.kind != NodeKind::states; }))
+    basis += "; students who were not enrolled are in no state";
   if (!flows.exact_sizes)
     basis += "; a size with + is at least that: the exact one would tell of the few who go elsewhere";
   if (flows.withheld > 0)
@@ -240,6 +248,13 @@ Table table_of(const StateFlows& flows, const Schema& schema) {
   return table;
 }
 
+/// Of the paths through states alone, or of all where none can be told.
+const StatePath& most_frequent(const StateFlows& flows) {
+  const auto found =
+      std::ranges::find_if(flows.paths, [&](const StatePath& path) { return is_through_states(flows, path); });
+  return found != flows.paths.end() ? *found : flows.paths.front();
+}
+
 std::string finding_of(const StateFlows& flows, const std::vector<std::size_t>& highlight) {
   const double all = student_count(flows);
   if (!highlight.empty()) {
@@ -258,8 +273,11 @@ std::string finding_of(const StateFlows& flows, const std::vector<std::size_t>& 
     return words + ".";
   }
   if (!flows.paths.empty()) {
-    const StatePath& first = flows.paths.front();
-    return concat("The most frequent of ", with_separators(std::ssize(flows.paths)), " paths that can be told is ",
+    const StatePath& first = most_frequent(flows);
+    const bool is_first = &first == &flows.paths.front();
+    return concat(is_first ? "The most frequent of " : "Of ", with_separators(std::ssize(flows.paths)),
+                  " paths that can be told",
+                  is_first ? " is " : ", the most frequent one of students enrolled in every period is ",
                   words_of(flows, first.nodes), ": ", with_separators(rounded(first.students)), " students, ",
                   percent(first.students / all), ".");
   }
@@ -287,10 +305,10 @@ void draw_name(Svg& svg, const StateFlows& flows, const PathNode& node, Point mi
   svg.open_group(rim);
   svg.wrapped_label({middle.x, first}, name, room, lines.of_name, line_height, style);
   if (lines.has_count) {
-    svg.text({middle.x, first + line_height * static_cast<double>(used)},
-             concat(number_words(node), size_words(flows, node), " (", percent(node.students / all),
-                    flows.exact_sizes ? ")" : "+)"),
-             {small_size, "start", quiet_ink});
+    svg.text(
+        {middle.x, first + line_height * static_cast<double>(used)},
+        concat(number_words(node), size_words(node), " (", percent(node.students / all), node.is_exact ? ")" : "+)"),
+        {small_size, "start", quiet_ink});
   }
   svg.close_group();
 }
@@ -312,7 +330,7 @@ void draw_key(Svg& svg, const StateFlows& flows, const SankeyLayout& layout, dou
     svg.text({x + 10, y + 12}, mark_of(node), {small_size, "middle", text_colour_on(colour), true});
     const std::size_t lines =
         svg.wrapped_label({x + 26, y + 12}, node.name, column_width - 38, 3, line_height, {small_size});
-    svg.text({x + 26, y + 12 + line_height * static_cast<double>(lines)}, concat(size_words(flows, node), " students"),
+    svg.text({x + 26, y + 12 + line_height * static_cast<double>(lines)}, concat(size_words(node), " students"),
              {small_size, "start", quiet_ink});
     svg.close_group();
     next[node.step] += row_height;
@@ -370,7 +388,7 @@ Figure state_sankey(const StateFlows& flows, const Schema& schema, const SankeyO
 std::vector<StatePath> contrasting_paths(const StateFlows& flows) {
   std::vector<StatePath> paths;
   for (const StatePath& path : flows.paths) {
-    if (!is_drawn(flows, path)) continue;
+    if (!is_drawn(flows, path) || !is_through_states(flows, path)) continue;
     if (paths.empty() || path.nodes.back() != paths.front().nodes.back()) paths.push_back(path);
     if (paths.size() == 2) break;
   }
@@ -387,8 +405,11 @@ Figure sankey_contrast(const StateFlows& flows, const Schema& schema, RibbonWidt
     return concat(words_of(flows, path.nodes), " (", with_separators(rounded(path.students)), " students, ",
                   percent(path.students / all), ")");
   };
-  const std::string finding = concat("The most frequent path is ", told(paths[0]),
-                                     "; the most frequent one that ends elsewhere is ", told(paths[1]), ".");
+  const bool has_absent =
+      std::ranges::any_of(flows.nodes, [](const PathNode& n) { return n.kind != NodeKind::states; });
+  const std::string finding =
+      concat("The most frequent path ", has_absent ? "of students enrolled in every period " : "", "is ",
+             told(paths[0]), "; the most frequent one that ends elsewhere is ", told(paths[1]), ".");
   const std::size_t columns = std::max<std::size_t>(1, step_count(flows)), rows = most_nodes(flows);
   constexpr double gap = 40, height = 260, margin = 14, row_height = 64;
   const double panel_width = (figure_width - 2 * margin - gap) / 2, top = 78;

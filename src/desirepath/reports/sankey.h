@@ -18,8 +18,8 @@ struct SankeyOptions {
 /// The whole diagram, states named beside their nodes.
 Figure state_sankey(const StateFlows& flows, const Schema& schema, const SankeyOptions& options = {});
 
-/// Of the paths whose flows can all be told: the most frequent one, and the most frequent one that ends elsewhere;
-/// fewer where there are no such.
+/// Of the paths through states alone whose flows can all be told: the most frequent one, and the most frequent one that
+/// ends elsewhere; fewer where there are no such.
 std::vector<StatePath> contrasting_paths(const StateFlows& flows);
 
 /// The same diagram twice, side by side: each with one of the two contrasting paths highlighted, one key for both.
