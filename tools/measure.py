@@ -30,6 +30,9 @@ MEASUREMENTS = {
               f"DESIREPATH_AUDITS=1000 {TESTS}/test_audit", r"\[  PASSED  \] \d+ tests?"),
     "kills": ("fits of every kind, killed 1,200 times and resumed to the same bytes", "release",
               "DESIREPATH=build/release/bin/desirepath python3 -B tests/end_to_end/resume_test.py --kill 1200", r"\d+ kills in \d+ fits"),
+    "chance": ("runs of 200 with findings at q 0.05 where there is nothing to find, for each list of findings", "release",
+               "DESIREPATH=build/release/bin/desirepath python3 -B tests/end_to_end/chance_test.py --runs 200 Chance.test_null_runs_find_nothing",
+               r"null runs with findings, .*"),
     **{f"mutants_{kind}": (f"damaged {kind} files with a right digest, under the address and undefined-behaviour sanitizers", "asan",
                            f"build/asan/bin/mutants_{kind} 1000000 && echo 1,000,000 clean", r"1,000,000 clean")
        for kind in ("cohort", "model", "checkpoint")},

@@ -385,7 +385,7 @@ TEST(Audit, PathwaysAndStatesByGroup) {
     const Attribute& home = cohort.attribute("home");
     const auto group_of = [&](std::size_t s) { return static_cast<std::size_t>(home.codes[s]); };
     const Json flows = ask("pathways", stored, cohort, {});
-    const Json by = ask("pathways", stored, cohort, {{"by", std::string("home")}});
+    const Json by = ask("pathways", stored, cohort, {{"by", std::string("home")}, {"q", 1.0}});
     const Json cells = ask("states", stored, cohort, {{"by", std::string("home")}});
     ASSERT_FALSE(flows.is_null());
     refused += by.is_null() ? 1 : 0;
@@ -583,7 +583,7 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
     const std::string where = "cohort " + std::to_string(round);
     const Attribute& home = cohort.attribute("home");
     // Delays: students of each (course, group) there in two periods.
-    const Json delays = ask("delays", stored, cohort, {{"by", std::string("home")}});
+    const Json delays = ask("delays", stored, cohort, {{"by", std::string("home")}, {"q", 1.0}});
     if (!delays.is_null()) {
       std::vector<std::int64_t> seen;
       for (const std::int64_t s : all_of(cohort)) {

@@ -2,16 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
-#include <set>
-
-#include <nlohmann/json.hpp>
 
 #include "desirepath/core/text.h"
-#include "desirepath/disclosure/disclosure.h"
-#include "desirepath/queries/known.h"
-#include "desirepath/queries/query.h"
+#include "desirepath/queries/enrollment_shuffle.h"
 
 namespace desirepath::inline queries {
 
@@ -19,18 +13,18 @@ double Company::certain_lift() const {
   return lift() * std::exp(-1.96 / std::sqrt(static_cast<double>(students)));
 }
 
-CompanyThings CompanyThings::courses(const Cohort& cohort) {
+double Company::surprise() const {
+  const auto n = static_cast<double>(students);
+  return std::sqrt(n) + std::sqrt(n + 1) - std::sqrt(4 * expected + 1);
+}
+
+CompanyThings CompanyThings::courses(const Schema& schema, std::vector<std::vector<std::int64_t>> of_student) {
   CompanyThings things;
-  for (const Course& course : cohort.schema().courses()) {
+  for (const Course& course : schema.courses()) {
     things.names.push_back(course.name);
     things.owners.push_back(course.subject.empty() ? course.name : course.subject);
   }
-  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
-    std::set<std::int64_t> own;
-    for (const Id bit : cohort.bits(s))
-      own.insert(cohort.schema().course_of(bit));
-    things.of_student.emplace_back(own.begin(), own.end());
-  }
+  things.of_student = std::move(of_student);
   return things;
 }
 
@@ -54,141 +48,172 @@ CompanyThings CompanyThings::concentrations(const Schema& schema, const CompanyT
     of_course.back() = found->second;
     ++size[static_cast<std::size_t>(found->second)];
   }
+  std::vector<int> counts(size.size(), 0);
   for (const auto& taken : courses.of_student) {
-    std::map<std::int64_t, int> counts;
+    std::ranges::fill(counts, 0);
     for (const std::int64_t c : taken) {
-      if (of_course[static_cast<std::size_t>(c)] >= 0) ++counts[of_course[static_cast<std::size_t>(c)]];
+      if (of_course[static_cast<std::size_t>(c)] >= 0) ++counts[static_cast<std::size_t>(of_course[static_cast<std::size_t>(c)])];
     }
     things.of_student.emplace_back();
-    for (const auto& [thing, count] : counts) {
-      if (count >= least_courses && 2 * count >= size[static_cast<std::size_t>(thing)])
-        things.of_student.back().push_back(thing);
+    for (std::size_t thing = 0; thing < counts.size(); ++thing) {
+      if (counts[thing] >= least_courses && 2 * counts[thing] >= size[thing])
+        things.of_student.back().push_back(static_cast<std::int64_t>(thing));
     }
   }
   return things;
 }
 
-std::vector<Company> find_company(const CompanyThings& things, const Disclosure& disclosure) {
+std::vector<Company> count_company(const CompanyThings& things) {
   const std::size_t count = things.names.size();
   std::map<std::string, std::size_t> owner_number;
-  std::vector<std::size_t> owner;
-  for (const std::string& name : things.owners)
+  std::vector<std::size_t> owner, owned;
+  for (const std::string& name : things.owners) {
     owner.push_back(owner_number.emplace(name, owner_number.size()).first->second);
-  const std::size_t owners = owner_number.size();
-  // [thing][owner]: students with the thing and something of the owner; [owner][owner] likewise.
-  std::vector<std::int64_t> with_owner(count * owners, 0), of_owners(owners * owners, 0), both(count * count, 0);
+    owned.resize(owner_number.size(), 0);
+    ++owned[owner.back()];
+  }
+  // What a thing's popularity is measured in: its owner's students, or all of them.
+  const std::size_t everybody = owner_number.size(), bases = everybody + 1;
+  std::vector<std::size_t> base;
+  for (const std::size_t its : owner)
+    base.push_back(owned[its] > 1 ? its : everybody);
+  std::vector<std::int64_t> takers(count, 0), of_bases(bases * bases, 0);
+  std::vector<std::int32_t> both(count * count, 0);
+  std::vector<std::size_t> mine;
   for (const auto& own : things.of_student) {
-    std::set<std::size_t> mine;
-    for (const std::int64_t thing : own)
-      mine.insert(owner[static_cast<std::size_t>(thing)]);
+    mine.assign(1, everybody);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const auto thing = static_cast<std::size_t>(own[i]);
+      mine.push_back(base[thing]);
+      ++takers[thing];
+      for (std::size_t j = i + 1; j < own.size(); ++j)
+        ++both[thing * count + static_cast<std::size_t>(own[j])];
+    }
+    std::ranges::sort(mine);
+    mine.erase(std::ranges::unique(mine).begin(), mine.end());
     for (const std::size_t one : mine) {
       for (const std::size_t other : mine)
-        ++of_owners[one * owners + other];
-    }
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      for (const std::size_t other : mine)
-        ++with_owner[static_cast<std::size_t>(own[i]) * owners + other];
-      for (std::size_t j = i + 1; j < own.size(); ++j)
-        ++both[static_cast<std::size_t>(own[i]) * count + static_cast<std::size_t>(own[j])];
+        ++of_bases[one * bases + other];
     }
   }
+  const auto students = [&](std::size_t one, std::size_t other) {
+    return static_cast<double>(of_bases[one * bases + other]);
+  };
   std::vector<Company> pairs;
   for (std::size_t a = 0; a < count; ++a) {
     for (std::size_t b = a + 1; b < count; ++b) {
-      if (owner[a] == owner[b] || !disclosure.rests(static_cast<double>(both[a * count + b]))) continue;
-      const auto students = [&](std::size_t one, std::size_t other) {
-        return static_cast<double>(of_owners[one * owners + other]);
-      };
-      // The share of the owner's students who have the thing.
-      const auto share = [&](std::size_t thing) {
-        return static_cast<double>(with_owner[thing * owners + owner[thing]]) / students(owner[thing], owner[thing]);
-      };
-      const Company pair{static_cast<std::int64_t>(a), static_cast<std::int64_t>(b), both[a * count + b],
-                         students(owner[a], owner[b]) * share(a) * share(b)};
-      if (pair.certain_lift() > 1) pairs.push_back(pair);
+      if (owner[a] == owner[b]) continue;
+      double expected = students(base[a], base[b]);
+      for (const std::size_t thing : {a, b}) {
+        expected *= takers[thing] > 0 ? static_cast<double>(takers[thing]) / students(base[thing], base[thing]) : 0;
+      }
+      pairs.push_back({static_cast<Id>(a), static_cast<Id>(b), both[a * count + b], expected});
     }
   }
-  std::ranges::stable_sort(pairs, std::ranges::greater(), &Company::certain_lift);
   return pairs;
 }
 
 namespace {
 
-constexpr std::size_t printed_pairs = 12;
+constexpr std::int64_t company_null_sets = 99, calibration_sums = 4, calibrations_per_sum = 5;
 
-struct CompanySettings {
-  Disclosure disclosure;
-  void declare(SettingVisitor& visit) { disclosure.declare(visit); }
-};
-
-class CompanyAnswer : public Answer {
- public:
-  nlohmann::ordered_json to_json() const override {
-    return {{"students", students},
-            {"courses", table().to_json()},
-            {"concentrations", rows(concentrations.names, concentration_pairs).to_json()}};
-  }
-  Table table() const override { return rows(courses.names, course_pairs); }
-  void print(std::ostream& out) const override {
-    if (!concentration_pairs.empty()) {
-      out << "concentrations, of students with half of the courses of each, and two at least\n";
-      rows(concentrations.names, concentration_pairs, printed_pairs).print_text(out);
-      out << '\n';
-    }
-    out << "courses of different subjects\n";
-    rows(titled, course_pairs, printed_pairs).print_text(out);
-  }
-  std::vector<std::string> notes() const override {
-    return {concat("over ", with_separators(students),
-                   " students; expected: of those with something of both subjects, were each as popular as among all "
-                   "of its subject, and chosen apart; ranked by the lower end of the lift's interval; pairs of ",
-                   disclosure.few(), " students are left out")};
-  }
-
+/// Pairs of courses, then pairs of concentrations: in the same order for every data set.
+struct CountedCompany {
   CompanyThings courses, concentrations;
-  std::vector<std::string> titled;  // the courses, for people
-  std::vector<Company> course_pairs, concentration_pairs;
-  std::int64_t students = 0;
-  Disclosure disclosure;
+  std::vector<Company> pairs;
+  std::size_t course_pairs = 0;
 
- private:
-  static Table rows(const std::vector<std::string>& names, const std::vector<Company>& pairs,
-                    std::size_t most = std::size_t(-1)) {
-    Table table({{"one"}, {"other"}, {"students"}, {"expected", 1}, {"lift", 2}, {"at_least", 2}});
-    for (std::size_t i = 0; i < std::min(most, pairs.size()); ++i) {
-      table.add_row({names[static_cast<std::size_t>(pairs[i].a)], names[static_cast<std::size_t>(pairs[i].b)],
-                     pairs[i].students, pairs[i].expected, pairs[i].lift(), pairs[i].certain_lift()});
-    }
-    return table;
+  CountedCompany(const Schema& schema, const EnrollmentTable& table)
+      : courses(CompanyThings::courses(schema, table.of_students())),
+        concentrations(CompanyThings::concentrations(schema, courses)),
+        pairs(count_company(courses)),
+        course_pairs(pairs.size()) {
+    const std::vector<Company> more = count_company(concentrations);
+    pairs.insert(pairs.end(), more.begin(), more.end());
   }
 };
 
-std::unique_ptr<Answer> answer_company(const QueryInput& input) {
-  const auto settings = input.read<CompanySettings>();
-  const Cohort& cohort = *input.cohort;
-  settings.disclosure.require(cohort.student_count());
-  auto answer = std::make_unique<CompanyAnswer>();
-  answer->students = cohort.student_count();
-  answer->disclosure = settings.disclosure;
-  answer->courses = CompanyThings::courses(cohort);
-  std::ranges::transform(cohort.schema().courses(), std::back_inserter(answer->titled), full_name);
-  answer->concentrations = CompanyThings::concentrations(cohort.schema(), answer->courses);
-  answer->course_pairs = find_company(answer->courses, answer->disclosure);
-  answer->concentration_pairs = find_company(answer->concentrations, answer->disclosure);
-  return answer;
+/// Students of every pair in shuffled enrollments over those expected there.
+std::vector<double> shuffled_lifts(const Schema& schema, const EnrollmentTable& hub, std::size_t pairs,
+                                   RandomStream stream, const Compute& compute) {
+  struct Sum {
+    double students = 0, expected = 0;
+  };
+  std::vector<std::vector<Sum>> sums(calibration_sums, std::vector<Sum>(pairs));
+  compute.for_each(calibration_sums, [&](std::int64_t part) {
+    for (std::int64_t i = 0; i < calibrations_per_sum; ++i) {
+      const CountedCompany counted(
+          schema, hub.shuffled(stream.child(static_cast<std::uint64_t>(part * calibrations_per_sum + i))));
+      for (std::size_t p = 0; p < pairs; ++p) {
+        sums[static_cast<std::size_t>(part)][p].students += static_cast<double>(counted.pairs[p].students);
+        sums[static_cast<std::size_t>(part)][p].expected += counted.pairs[p].expected;
+      }
+    }
+  });
+  constexpr double prior = 5;  // students of a lift of 1: rare pairs say little
+  std::vector<double> lifts;
+  for (std::size_t p = 0; p < pairs; ++p) {
+    Sum all{prior, prior};
+    for (const std::vector<Sum>& part : sums) {
+      all.students += part[p].students;
+      all.expected += part[p].expected;
+    }
+    lifts.push_back(all.students / all.expected);
+  }
+  return lifts;
+}
+
+/// Those above what is expected, as far as they may be told; by what is expected, not by what came, it is decided which
+/// are looked at.
+bool is_company(const Company& pair, const Disclosure& disclosure) {
+  constexpr double least_expected = 2;
+  return pair.expected >= least_expected && static_cast<double>(pair.students) > pair.expected &&
+         disclosure.rests(static_cast<double>(pair.students));
+}
+
+void keep_listed(std::vector<Company>& pairs, double most_q) {
+  std::erase_if(pairs, [&](const Company& pair) { return pair.q > most_q; });
+  std::ranges::stable_sort(pairs, std::ranges::greater(), &Company::certain_lift);
 }
 
 }  // namespace
 
-Query company_query() {
-  return {
-      "company",
-      "courses of different subjects taken by the same students more than popularity says",
-      {"desirepath company answers.desirepath all.cohort", "desirepath company answers.desirepath all.cohort --csv"},
-      CohortUse::required,
-      "the students to look at: a cohort file or a raw table",
-      declaration_of<CompanySettings>(),
-      answer_company};
+FoundCompany find_company(const Cohort& cohort, const Disclosure& disclosure, double most_q, RandomStream stream,
+                          const Compute& compute) {
+  const EnrollmentTable real(cohort);
+  const Schema& schema = cohort.schema();
+  CountedCompany counted(schema, real);
+  // From one table in the middle to all others, the real one among them: as likely forth as back, so that with nothing
+  // there the real one is one of many alike, however slowly tables mix (Besag and Clifford 1989).
+  const EnrollmentTable hub = real.shuffled(stream.child("hub"));
+  const std::vector<double> lifts =
+      shuffled_lifts(schema, hub, counted.pairs.size(), stream.child("lifts"), compute);
+  const auto scores_of = [&](CountedCompany& data, std::vector<std::size_t>* numbers) {
+    std::vector<double> scores;
+    for (std::size_t p = 0; p < data.pairs.size(); ++p) {
+      data.pairs[p].expected *= lifts[p];
+      if (!is_company(data.pairs[p], disclosure)) continue;
+      scores.push_back(data.pairs[p].surprise());
+      if (numbers != nullptr) numbers->push_back(p);
+    }
+    return scores;
+  };
+  std::vector<std::size_t> numbers;
+  NullCounts counts(scores_of(counted, &numbers));
+  compute.for_each(company_null_sets, [&](std::int64_t set) {
+    CountedCompany null(schema, hub.shuffled(stream.child("null").child(static_cast<std::uint64_t>(set))));
+    counts.add(scores_of(null, nullptr));
+  });
+  const ChanceOfFindings chance = counts.chance();
+  FoundCompany found{std::move(counted.courses), std::move(counted.concentrations), {}, {}, chance.cut(most_q)};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    Company pair = counted.pairs[numbers[i]];
+    pair.q = chance.q[i];
+    (numbers[i] < counted.course_pairs ? found.course_pairs : found.concentration_pairs).push_back(pair);
+  }
+  keep_listed(found.course_pairs, most_q);
+  keep_listed(found.concentration_pairs, most_q);
+  return found;
 }
 
 }  // namespace desirepath::inline queries

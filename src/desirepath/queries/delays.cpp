@@ -68,6 +68,36 @@ std::vector<GroupDelay> find_delays(const std::vector<JudgedStudent>& students, 
   return found;
 }
 
+FindingCount keep_certain_delays(std::vector<GroupDelay>& delays, const std::vector<JudgedStudent>& students,
+                                 const StudentGroups& groups, Id courses, const LabelNull& null, double most_q) {
+  LabelledStudents labelled{{}, {}, groups.names};
+  std::vector<std::vector<std::int64_t>> takers(static_cast<std::size_t>(courses));
+  std::vector<GroupMeasure> lateness(takers.size());
+  for (std::size_t s = 0; s < students.size(); ++s) {
+    const auto student = static_cast<std::size_t>(students[s].student);
+    labelled.group.push_back(groups.of_student[student]);
+    labelled.stratum.push_back(null.strata[student]);
+    for (const JudgedCourse& judged : students[s].courses) {
+      const auto c = static_cast<std::size_t>(judged.course);
+      takers[c].push_back(static_cast<std::int64_t>(s));
+      lateness[c].values.push_back({static_cast<std::int64_t>(s), judged.lateness()});
+    }
+  }
+  for (std::size_t c = 0; c < lateness.size(); ++c)
+    lateness[c].population = c;
+  std::vector<GroupDifferences::Cell> cells;
+  for (const GroupDelay& delay : delays) {
+    const auto group = std::ranges::find(groups.names, delay.group) - groups.names.begin();
+    cells.push_back({static_cast<std::size_t>(delay.course), static_cast<std::size_t>(group)});
+  }
+  const GroupDifferences differences(std::move(labelled), std::move(takers), std::move(lateness));
+  const auto chance = differences.chance(cells, null);
+  for (std::size_t i = 0; i < delays.size(); ++i)
+    delays[i].q = chance.q[i];
+  std::erase_if(delays, [&](const GroupDelay& delay) { return delay.q > most_q; });
+  return chance.findings.cut(most_q);
+}
+
 double ApartPair::chance(std::int64_t at_most) const {
   double term = std::exp(-expected), sum = term;
   for (std::int64_t k = 1; k <= at_most; ++k) {

@@ -7,6 +7,8 @@
 
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/expected_timings.h"
+#include "desirepath/queries/label_permutation.h"
+#include "desirepath/queries/student_groups.h"
 
 namespace desirepath::inline queries {
 
@@ -23,6 +25,7 @@ struct GroupDelay {
   Id course = 0;
   std::string group;  // empty: all students, against the model
   Lateness own, others;
+  double q = 1;  // of so large a difference between groups by chance
 
   double effect() const { return own.mean - others.mean; }
   double error() const;
@@ -34,6 +37,10 @@ struct GroupDelay {
 /// out, and those that would tell of them; of two groups the later one is told. The surest first.
 std::vector<GroupDelay> find_delays(const std::vector<JudgedStudent>& students, const std::vector<Id>& group_of,
                                     const std::vector<std::string>& groups, Id courses, const Disclosure& disclosure);
+
+/// Keeps the differences between groups with a q of at most `most_q` against permuted labels.
+FindingCount keep_certain_delays(std::vector<GroupDelay>& delays, const std::vector<JudgedStudent>& students,
+                                 const StudentGroups& groups, Id courses, const LabelNull& null, double most_q);
 
 /// Two courses that their takers are expected to have in one period now and then.
 struct ApartPair {

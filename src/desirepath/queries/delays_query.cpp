@@ -22,6 +22,7 @@ struct DelaySettings {
   std::string by, goal;
   std::int64_t students = 1000;
   double most_by_chance = 0.05;
+  ChanceSettings chance;
   Disclosure disclosure;
 
   void declare(SettingVisitor& visit) {
@@ -35,6 +36,7 @@ struct DelaySettings {
     visit(Setting("most-by-chance", "pairs kept apart are listed up to this many expected by chance among all pairs")
               .above(0),
           most_by_chance);
+    chance.declare(visit);
     disclosure.declare(visit);
   }
 };
@@ -47,7 +49,11 @@ class DelaysAnswer : public Answer {
     nlohmann::ordered_json json;
     json["model"] = model;
     json["students"] = students;
-    if (!by.empty()) json["by"] = by;
+    if (!by.empty()) {
+      json["by"] = by;
+      json["findings"] = found.findings;
+      json["by_chance"] = rounded_chance(found.by_chance);
+    }
     json["delays"] = table().to_json();
     json["apart"] = apart_table().to_json();
     if (!goal.empty()) {
@@ -57,11 +63,21 @@ class DelaysAnswer : public Answer {
     return json;
   }
   Table table() const override {
-    Table rows({{"course"}, {"group"}, {"effect", 2}, {"low", 2}, {"high", 2}, {"mean", 2}, {"students"}, {"others"}});
+    std::vector<TableColumn> columns = {{"course"},  {"group"},   {"effect", 2}, {"low", 2},
+                                        {"high", 2}, {"mean", 2}, {"students"},  {"others"}};
+    if (!by.empty()) columns.push_back({"q", 4});
+    Table rows(std::move(columns));
     for (const GroupDelay& delay : delays) {
-      rows.add_row({name(delay.course), by.empty() ? Cell() : Cell(delay.group), delay.effect(),
-                    delay.effect() - 1.96 * delay.error(), delay.effect() + 1.96 * delay.error(), delay.own.mean,
-                    takers(delay), by.empty() ? Cell() : Cell(delay.others.students)});
+      std::vector<Cell> row = {name(delay.course),
+                               by.empty() ? Cell() : Cell(delay.group),
+                               delay.effect(),
+                               delay.effect() - 1.96 * delay.error(),
+                               delay.effect() + 1.96 * delay.error(),
+                               delay.own.mean,
+                               takers(delay),
+                               by.empty() ? Cell() : Cell(delay.others.students)};
+      if (!by.empty()) row.push_back(rounded_chance(delay.q));
+      rows.add_row(std::move(row));
     }
     return rows;
   }
@@ -77,6 +93,7 @@ class DelaysAnswer : public Answer {
           {full_name(schema.course(delay.course)), delay.group, delay.effect(), 1.96 * delay.error(), takers(delay)});
     }
     rows.print_text(out);
+    if (!by.empty()) out << chance_words(found, "difference", "differences") << '\n';
     if (!apart.empty()) {
       out << "\nhardly ever in one period, though often taken by the same students: a conflict of schedules?\n";
       apart_table(printed_apart, full_name).print_text(out);
@@ -101,6 +118,7 @@ class DelaysAnswer : public Answer {
   std::int64_t students = 0;
   Disclosure disclosure;
   std::vector<GroupDelay> delays;
+  FindingCount found;
   std::vector<ApartPair> apart;
   std::vector<Detour> detours;
 
@@ -155,6 +173,11 @@ std::unique_ptr<Answer> answer_delays(const QueryInput& input) {
   answer->students = std::ssize(judged);
   answer->disclosure = disclosure;
   answer->delays = find_delays(judged, groups.of_student, groups.names, schema.course_count(), disclosure);
+  if (!settings.by.empty()) {
+    const LabelNull null{label_strata(cohort, settings.by), RandomStream(input.seed).child("labels"), input.compute};
+    answer->found =
+        keep_certain_delays(answer->delays, judged, groups, schema.course_count(), null, settings.chance.q);
+  }
   answer->apart = surely_apart(judged, schema.course_count(), settings.most_by_chance, disclosure);
   if (goal) {
     answer->goal = schema.course(*goal).name;

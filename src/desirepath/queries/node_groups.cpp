@@ -50,12 +50,9 @@ bool hide_steps(const StateFlows& flows, const Disclosure& disclosure, NodeGroup
   return true;
 }
 
-}  // namespace
-
-NodeGroups count_groups(const StateFlows& flows, const std::vector<std::vector<Id>>& paths, const StudentGroups& groups,
-                        const Disclosure& disclosure) {
-  NodeGroups result{told_groups(groups, disclosure), {}, {}, {}};
-  std::vector<std::vector<std::size_t>> node_of;  // by step and state
+/// By step and state.
+std::vector<std::vector<std::size_t>> nodes_by_state(const StateFlows& flows) {
+  std::vector<std::vector<std::size_t>> node_of;
   for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
     const auto step = static_cast<std::size_t>(flows.nodes[n].step);
     node_of.resize(std::max(node_of.size(), step + 1));
@@ -64,6 +61,15 @@ NodeGroups count_groups(const StateFlows& flows, const std::vector<std::vector<I
       node_of[step][static_cast<std::size_t>(state)] = n;
     }
   }
+  return node_of;
+}
+
+}  // namespace
+
+NodeGroups count_groups(const StateFlows& flows, const std::vector<std::vector<Id>>& paths, const StudentGroups& groups,
+                        const Disclosure& disclosure) {
+  NodeGroups result{told_groups(groups, disclosure), {}, {}, {}};
+  const std::vector<std::vector<std::size_t>> node_of = nodes_by_state(flows);
   for (;;) {
     const std::size_t count = result.groups.names.size();
     result.sizes.assign(count, 0);
@@ -80,6 +86,26 @@ NodeGroups count_groups(const StateFlows& flows, const std::vector<std::vector<I
                                 disclosure.few(), " students"));
     result.groups = merge_smallest(result.groups);
   }
+}
+
+GroupDifferences node_differences(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
+                                  const StudentGroups& groups, const std::vector<Id>& strata) {
+  const std::vector<std::vector<std::size_t>> node_of = nodes_by_state(flows);
+  std::vector<std::vector<std::int64_t>> populations(node_of.size());
+  std::vector<GroupMeasure> measures(flows.nodes.size());
+  for (std::size_t n = 0; n < measures.size(); ++n) {
+    measures[n].population = static_cast<std::size_t>(flows.nodes[n].step);
+    measures[n].is_share = true;
+  }
+  for (std::size_t s = 0; s < paths.size(); ++s) {
+    for (std::size_t step = 0; step < paths[s].size(); ++step) {
+      const std::size_t node = node_of[step][static_cast<std::size_t>(paths[s][step])];
+      if (flows.nodes[node].kind == NodeKind::not_enrolled) continue;
+      populations[step].push_back(static_cast<std::int64_t>(s));
+      measures[node].values.push_back({static_cast<std::int64_t>(s), 1});
+    }
+  }
+  return {{groups.of_student, strata, groups.names}, std::move(populations), std::move(measures)};
 }
 
 }  // namespace desirepath::inline queries

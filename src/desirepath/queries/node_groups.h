@@ -2,6 +2,7 @@
 #pragma once
 
 #include "desirepath/disclosure/safe_table.h"
+#include "desirepath/queries/label_permutation.h"
 #include "desirepath/queries/pathways.h"
 
 namespace desirepath::inline queries {
@@ -24,5 +25,9 @@ struct NodeGroups {
 /// PrivacyError where that leaves one group.
 NodeGroups count_groups(const StateFlows& flows, const std::vector<std::vector<Id>>& paths, const StudentGroups& groups,
                         const Disclosure& disclosure);
+
+/// Who of the students enrolled in a step is in each node: measure n is that of node n.
+GroupDifferences node_differences(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
+                                  const StudentGroups& groups, const std::vector<Id>& strata);
 
 }  // namespace desirepath::inline queries

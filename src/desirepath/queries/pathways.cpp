@@ -77,17 +77,12 @@ double GroupShare::error() const {
   return std::sqrt(variance(share, students) + variance(others_share, others));
 }
 
-double GroupShare::p_value() const {
-  const auto n = static_cast<double>(students), m = static_cast<double>(others);
-  const double pooled = (share * n + others_share * m) / (n + m);
-  const double spread = std::sqrt(pooled * (1 - pooled) * (1 / n + 1 / m));
-  return spread > 0 ? std::erfc(std::abs(difference()) / spread / std::sqrt(2.0)) : 1;
-}
-
-std::vector<GroupShare> compare_groups(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
-                                       const StudentGroups& groups, const Disclosure& disclosure) {
+ComparedGroups compare_groups(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
+                              const StudentGroups& groups, const Disclosure& disclosure, const LabelNull& null,
+                              double most_q) {
   const NodeGroups counted = count_groups(flows, paths, groups, disclosure);
   std::vector<GroupShare> found;
+  std::vector<GroupDifferences::Cell> cells;
   for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
     if (flows.nodes[n].kind != NodeKind::states) continue;
     const auto step = static_cast<std::size_t>(flows.nodes[n].step);
@@ -110,12 +105,18 @@ std::vector<GroupShare> compare_groups(const StateFlows& flows, const std::vecto
                              static_cast<std::int64_t>(others),
                              inside / size,
                              others_inside / others};
-      if (!is_mirrored(counted.sizes.size(), g, share.difference())) found.push_back(share);
+      if (is_mirrored(counted.sizes.size(), g, share.difference())) continue;
+      found.push_back(share);
+      cells.push_back({n, g});
     }
   }
+  const auto chance = node_differences(flows, paths, counted.groups, null.strata).chance(cells, null);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    found[i].q = chance.q[i];
+  std::erase_if(found, [&](const GroupShare& share) { return share.q > most_q; });
   std::ranges::stable_sort(found, std::ranges::greater(),
                            [](const GroupShare& share) { return std::abs(share.difference()) - 1.96 * share.error(); });
-  return found;
+  return {std::move(found), chance.findings.cut(most_q)};
 }
 
 }  // namespace desirepath::inline queries

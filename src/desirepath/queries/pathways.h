@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "desirepath/queries/label_permutation.h"
 #include "desirepath/queries/states.h"
 #include "desirepath/queries/student_groups.h"
 
@@ -95,16 +96,21 @@ struct GroupShare {
   std::string group;
   std::int64_t students = 0, others = 0;  // of the group and of the others
   double share = 0, others_share = 0;
+  double q = 1;  // of so large a difference by chance
 
   double difference() const { return share - others_share; }
   double error() const;
-  /// Two-sided, of no difference.
-  double p_value() const;
 };
 
-/// The surest difference first; small groups are merged, and cells of few students, or telling of such, are left out;
-/// of two groups, which mirror each other, the larger share is told.
-std::vector<GroupShare> compare_groups(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
-                                       const StudentGroups& groups, const Disclosure& disclosure);
+struct ComparedGroups {
+  std::vector<GroupShare> shares;  // the surest difference first
+  FindingCount found;
+};
+
+/// Differences with a q of at most `most_q` against permuted labels. Small groups are merged, and cells of few students,
+/// or telling of such, are left out; of two groups, which mirror each other, the larger share is told.
+ComparedGroups compare_groups(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
+                              const StudentGroups& groups, const Disclosure& disclosure, const LabelNull& null,
+                              double most_q);
 
 }  // namespace desirepath::inline queries

@@ -30,6 +30,7 @@ struct PathwaySettings {
   std::vector<std::string> via;
   StateNameSettings names;
   FlowWidth width = FlowWidth::flow;
+  ChanceSettings chance;
   Disclosure disclosure;
 
   void declare(SettingVisitor& visit) {
@@ -48,6 +49,7 @@ struct PathwaySettings {
                   "what a link is as wide as, for figures: flow, its students, or probability, for who is in "
                   "the state it comes from"),
           width);
+    chance.declare(visit);
     disclosure.declare(visit);
   }
 };
@@ -91,7 +93,9 @@ class PathwaysAnswer : public Answer {
     if (!highlighted.empty()) json["highlighted"] = {{"via", via}, {"nodes", highlighted}};
     if (!by.empty()) {
       json["by"] = by;
-      json["groups"] = group_table(groups.size()).to_json();
+      json["findings"] = groups.found.findings;
+      json["by_chance"] = rounded_chance(groups.found.by_chance);
+      json["groups"] = group_table(groups.shares.size()).to_json();
     }
     return json;
   }
@@ -124,6 +128,7 @@ class PathwaysAnswer : public Answer {
     if (!by.empty()) {
       out << "\nshares of the states, by " << by << '\n';
       group_table(shown_groups).print_text(out);
+      out << chance_words(groups.found, "difference", "differences") << '\n';
     }
   }
   std::vector<std::string> notes() const override {
@@ -149,7 +154,7 @@ class PathwaysAnswer : public Answer {
   bool is_counted = false;  // students of a cohort; else expected by the model
   FlowWidth width = FlowWidth::flow;
   StateFlows flows;
-  std::vector<GroupShare> groups;
+  ComparedGroups groups;
   std::vector<std::string> via;
   std::vector<std::size_t> highlighted;
   Disclosure disclosure;
@@ -177,14 +182,14 @@ class PathwaysAnswer : public Answer {
                 {"difference", 3},
                 {"low", 3},
                 {"high", 3},
-                {"p_value"},
+                {"q", 4},
                 {"students"}});
-    for (std::size_t i = 0; i < std::min(most, groups.size()); ++i) {
-      const GroupShare& share = groups[i];
+    for (std::size_t i = 0; i < std::min(most, groups.shares.size()); ++i) {
+      const GroupShare& share = groups.shares[i];
       const PathNode& node = flows.nodes[share.node];
       rows.add_row({schema.period(node.step), node.name, share.group, share.share, share.others_share,
                     share.difference(), share.difference() - 1.96 * share.error(),
-                    share.difference() + 1.96 * share.error(), share.p_value(), share.students});
+                    share.difference() + 1.96 * share.error(), rounded_chance(share.q), share.students});
     }
     return rows;
   }
@@ -247,7 +252,10 @@ std::unique_ptr<Answer> answer_pathways(const QueryInput& input) {
                             " students, through the periods in which they were enrolled");
     if (!settings.by.empty()) {
       answer->by = settings.by;
-      answer->groups = compare_groups(answer->flows, paths, groups_of(*input.cohort, settings.by), settings.disclosure);
+      const LabelNull null{label_strata(*input.cohort, settings.by), RandomStream(input.seed).child("labels"),
+                           input.compute};
+      answer->groups = compare_groups(answer->flows, paths, groups_of(*input.cohort, settings.by), settings.disclosure,
+                                      null, settings.chance.q);
     }
   }
   if (!settings.via.empty()) answer->highlighted = path_via(input, settings.via, answer->flows);

@@ -23,22 +23,30 @@ Interval share_interval(std::int64_t count, std::int64_t of) {
   return {std::max(0.0, centre - half), std::min(1.0, centre + half)};
 }
 
-std::vector<StateGroupCell> states_by_group(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
-                                            const StudentGroups& groups, const Disclosure& disclosure) {
+StateGroups states_by_group(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
+                            const StudentGroups& groups, const Disclosure& disclosure, const LabelNull& null) {
   const NodeGroups counted = count_groups(flows, paths, groups, disclosure);
   std::vector<StateGroupCell> cells;
+  std::vector<GroupDifferences::Cell> told;
   for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
     const PathNode& node = flows.nodes[n];
     if (node.kind == NodeKind::not_enrolled) continue;
     const auto step = static_cast<std::size_t>(node.step);
-    for (std::size_t g = 0; g < counted.sizes.size(); ++g)
+    for (std::size_t g = 0; g < counted.sizes.size(); ++g) {
       cells.push_back({n, counted.groups.names[g], counted.hidden[n][g] != 0,
                        node.kind == NodeKind::states && counted.shares[step] != StepShares::none &&
                            counted.hidden_enrolled[step][g] == 0 && counted.enrolled[step][g] > 0,
                        counted.shares[step] == StepShares::of_enrolled, std::llround(counted.counts[n][g]),
                        std::llround(counted.enrolled[step][g]), std::llround(node.students)});
+      if (!cells.back().hidden) told.push_back({n, g});
+    }
   }
-  return cells;
+  auto chance = node_differences(flows, paths, counted.groups, null.strata).chance(told, null);
+  std::size_t next = 0;
+  for (StateGroupCell& cell : cells) {
+    if (!cell.hidden) cell.q = chance.q[next++];
+  }
+  return {std::move(cells), std::move(chance.findings)};
 }
 
 namespace {
@@ -47,10 +55,11 @@ namespace {
 class StateGroupsAnswer : public Answer {
  public:
   StateGroupsAnswer(const QueryInput& input, std::string by, const StateNameSettings& names,
-                    const Disclosure& disclosure)
+                    const ChanceSettings& chance, const Disclosure& disclosure)
       : schema_(input.model().schema()),
         states_(*input.model().hidden_states()),
         by_(std::move(by)),
+        most_q_(chance.q),
         disclosure_(disclosure) {
     if (input.cohort == nullptr)
       throw OptionError(concat(setting_name("by"), " needs a COHORT: the model knows no groups"));
@@ -59,7 +68,10 @@ class StateGroupsAnswer : public Answer {
     const auto paths = enrolled_paths(states_, *input.cohort, input.compute);
     flows_ =
         flows_of(count_paths(paths), input.model(), disclosure_, given_names(input.model(), names), NodeSizes::exact);
-    cells_ = states_by_group(flows_, paths, groups, disclosure_);
+    const LabelNull null{label_strata(*input.cohort, by_), RandomStream(input.seed).child("labels"), input.compute};
+    StateGroups compared = states_by_group(flows_, paths, groups, disclosure_, null);
+    cells_ = std::move(compared.cells);
+    found_ = compared.chance.cut(most_q_);
     students_ = std::ssize(paths);
   }
 
@@ -68,6 +80,8 @@ class StateGroupsAnswer : public Answer {
             {"students", students_},
             {"periods", step_json(flows_, states_, schema_)},
             {"min_cell", disclosure_.least()},
+            {"findings", found_.findings},
+            {"by_chance", rounded_chance(found_.by_chance)},
             {"rows", table().to_json()}};
   }
   Table table() const override {
@@ -82,7 +96,8 @@ class StateGroupsAnswer : public Answer {
                 {"high", 3},
                 {"of_state", 3},
                 {"of_state_low", 3},
-                {"of_state_high", 3}});
+                {"of_state_high", 3},
+                {"q", 4}});
     for (const StateGroupCell& cell : cells_) {
       const PathNode& node = flows_.nodes[cell.node];
       std::vector<Cell> row = {period_of(states_, schema_, node.step),
@@ -98,13 +113,14 @@ class StateGroupsAnswer : public Answer {
         }
         const Interval of_state = share_interval(cell.students, cell.state_students);
         row[9] = cell.share_of_state(), row[10] = of_state.low, row[11] = of_state.high;
+        row[12] = rounded_chance(cell.q);
       }
       rows.add_row(std::move(row));
     }
     return rows;
   }
   void print(std::ostream& out) const override {
-    Table rows({{"period"}, {"state"}, {by_}, {"students"}, {"enrolled"}, {"of those enrolled"}, {"of the state"}});
+    Table rows({{"period"}, {"state"}, {by_}, {"students"}, {"enrolled"}, {"of those enrolled"}, {"of the state"}, {"q", 4}});
     const auto words = [](double share, const Interval& interval) {
       return concat(fixed(100 * share, 1), " % (", fixed(100 * interval.low, 1), " to ", fixed(100 * interval.high, 1),
                     ")");
@@ -114,14 +130,16 @@ class StateGroupsAnswer : public Answer {
       std::vector<Cell> row = {period_of(states_, schema_, node.step), node.name, cell.group};
       row.insert(row.end(), {cell.hidden ? Cell() : Cell(cell.students),
                              cell.has_share && cell.is_of_enrolled ? Cell(cell.group_students) : Cell(),
-                             std::string("withheld"), Cell()});
+                             std::string("withheld"), Cell(), Cell()});
       if (!cell.hidden) {
         if (cell.has_share) row[5] = words(cell.share(), share_interval(cell.students, cell.group_students));
         row[6] = words(cell.share_of_state(), share_interval(cell.students, cell.state_students));
+        if (cell.q <= most_q_) row[7] = rounded_chance(cell.q);
       }
       rows.add_row(std::move(row));
     }
     rows.print_text(out);
+    out << chance_words(found_, "difference", "differences") << '\n';
   }
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines = {
@@ -129,6 +147,8 @@ class StateGroupsAnswer : public Answer {
                " in the periods in which they were enrolled, small groups merged; 95 % intervals; withheld: cells of ",
                disclosure_.few(), ", and those that would tell of them"),
         enrolled_words(flows_, states_, schema_)};
+    lines.push_back(concat("q: where the group differs from all others by more than chance (", setting_name("q"), " ",
+                           shortest(most_q_), "), against labels permuted among students of the same entry year"));
     std::vector<std::string> of_all;
     for (const StateGroupCell& cell : cells_) {
       const std::string period = period_of(states_, schema_, flows_.nodes[cell.node].step);
@@ -147,17 +167,20 @@ class StateGroupsAnswer : public Answer {
   const Schema& schema_;
   const HiddenStates& states_;
   std::string by_;
+  double most_q_;
   Disclosure disclosure_;
   std::int64_t students_ = 0;
   StateFlows flows_;
   std::vector<StateGroupCell> cells_;
+  FindingCount found_;
 };
 
 }  // namespace
 
 std::unique_ptr<Answer> answer_state_groups(const QueryInput& input, const std::string& by,
-                                            const StateNameSettings& names, const Disclosure& disclosure) {
-  return std::make_unique<StateGroupsAnswer>(input, by, names, disclosure);
+                                            const StateNameSettings& names, const ChanceSettings& chance,
+                                            const Disclosure& disclosure) {
+  return std::make_unique<StateGroupsAnswer>(input, by, names, chance, disclosure);
 }
 
 }  // namespace desirepath::inline queries

@@ -23,18 +23,25 @@ struct StateGroupCell {
   bool has_share = true;       // where how many of the group were enrolled in the step may be told
   bool is_of_enrolled = true;  // else the share is of all students of the group, nearly all of whom were
   std::int64_t students = 0, group_students = 0, state_students = 0;
+  double q = 1;  // of so large a difference from the other groups by chance
 
   double share() const { return static_cast<double>(students) / static_cast<double>(group_students); }
   double share_of_state() const { return static_cast<double>(students) / static_cast<double>(state_students); }
 };
 
+struct StateGroups {
+  std::vector<StateGroupCell> cells;
+  ChanceOfFindings chance;  // of the differences between groups that may be told
+};
+
 /// Every state by every group, small groups merged, node by node; students who were not enrolled are in none. Cells of
 /// few students are hidden, and as many more as keep them from following from the totals.
-std::vector<StateGroupCell> states_by_group(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
-                                            const StudentGroups& groups, const Disclosure& disclosure);
+StateGroups states_by_group(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
+                            const StudentGroups& groups, const Disclosure& disclosure, const LabelNull& null);
 
 /// `by`: an attribute, or entry. Throws OptionError without a cohort, PrivacyError where no group is large enough.
 std::unique_ptr<Answer> answer_state_groups(const QueryInput& input, const std::string& by,
-                                            const StateNameSettings& names, const Disclosure& disclosure);
+                                            const StateNameSettings& names, const ChanceSettings& chance,
+                                            const Disclosure& disclosure);
 
 }  // namespace desirepath::inline queries

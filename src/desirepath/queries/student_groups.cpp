@@ -79,10 +79,13 @@ StudentGroups merge_smallest(const StudentGroups& groups) {
   return merged(groups, together);
 }
 
+bool is_entry_year(const Cohort& cohort, const std::string& name) {
+  return name == "entry" &&
+         std::ranges::none_of(cohort.attributes(), [&](const Attribute& a) { return a.name == name; });
+}
+
 StudentGroups groups_of(const Cohort& cohort, const std::string& name) {
-  const bool is_attribute =
-      std::ranges::any_of(cohort.attributes(), [&](const Attribute& a) { return a.name == name; });
-  if (is_attribute || name != "entry") {
+  if (!is_entry_year(cohort, name)) {
     const Attribute& attribute = cohort.attribute(name);
     return {attribute.values, attribute.codes};
   }

@@ -15,6 +15,8 @@ struct StudentGroups {
   std::vector<Id> of_student;  // index into names, -1: not known
 };
 
+/// Whether groups of this name are the years students came in, not an attribute that is called the same.
+bool is_entry_year(const Cohort& cohort, const std::string& name);
 /// Throws OptionError that names the nearest attribute there is, or says that the cohort knows no years.
 StudentGroups groups_of(const Cohort& cohort, const std::string& name);
 

@@ -130,6 +130,7 @@ void ReportSettings::declare(SettingVisitor& visit) {
   visit(Setting("students", "students looked at for answers, drawn where there are more").at_least(100).taking("N"),
         students);
   names.declare(visit);
+  chance.declare(visit);
   disclosure.declare(visit);
 }
 

@@ -12,6 +12,7 @@
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/evaluation/model_evaluation.h"
 #include "desirepath/models/model_file.h"
+#include "desirepath/queries/chance.h"
 #include "desirepath/queries/state_names.h"
 #include "desirepath/reports/html_page.h"
 #include "desirepath/reports/sankey.h"
@@ -31,6 +32,7 @@ struct ReportSettings {
   std::string by;
   std::int64_t students = 5000;
   StateNameSettings names;
+  ChanceSettings chance;
   Disclosure disclosure;
 
   void declare(SettingVisitor& visit);

@@ -131,20 +131,25 @@ Table group_table(const ReportContext& context, const StateFlows& flows, const s
   return rows;
 }
 
-void add_groups(const ReportContext& context, const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
+/// Adds the table and the point; returns what is said where nothing differs.
+std::vector<std::string> add_groups(const ReportContext& context, const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
                 ReportPart& part) {
   const ReportSettings& settings = context.settings;
-  if (settings.by.empty()) return;
-  const std::vector<GroupShare> shares =
-      compare_groups(flows, paths, groups_of(context.input.states.students, settings.by), context.disclosure);
-  if (shares.empty()) return;
+  if (settings.by.empty()) return {};
+  const Cohort& students = context.input.states.students;
+  const LabelNull null{label_strata(students, settings.by), context.stream("labels"), context.input.compute};
+  const auto [shares, found] = compare_groups(flows, paths, groups_of(students, settings.by), context.disclosure, null,
+                                              settings.chance.q);
+  if (shares.empty()) return {filled(words::groups_none, {settings.by})};
   const GroupShare& first = shares.front();
   const PathNode& node = flows.nodes[first.node];
   part.section->tables.push_back({"groups", filled(words::groups_caption, {settings.by}),
-                                  group_table(context, flows, shares), std::string(words::groups_reading)});
+                                  group_table(context, flows, shares),
+                                  filled(words::groups_reading, {chance_words(found, "difference", "differences")})});
   part.points.push_back(filled(words::groups_point,
                                {settings.by, percent(first.share), concat(settings.by, " ", first.group), node.name,
                                 context.input.states.model().schema().period(node.step), percent(first.others_share)}));
+  return {};
 }
 
 }  // namespace
@@ -226,9 +231,9 @@ ReportPart flows_part(const ReportContext& context) {
     section.figures.push_back({sankey_contrast(flows, schema, options.width), std::string(words::contrast_reading)});
   if (!flows.paths.empty())
     section.tables.push_back({"paths", std::string(words::paths_caption), path_table(flows, students)});
-  add_groups(context, flows, paths, part);
-  section.notes = {filled(words::flows_basis,
-                          {with_separators(std::ssize(paths)), enrolled_words(flows, *context.states(), schema)})};
+  section.notes = add_groups(context, flows, paths, part);
+  section.notes.push_back(filled(words::flows_basis, {with_separators(std::ssize(paths)),
+                                                      enrolled_words(flows, *context.states(), schema)}));
   if (context.disclosure.rests(flows.withheld))
     section.notes.push_back(filled(words::flows_withheld, {std::to_string(context.disclosure.least()),
                                                            with_separators(std::llround(flows.withheld))}));

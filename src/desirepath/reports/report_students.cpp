@@ -130,14 +130,22 @@ ReportPart delays_part(const ReportContext& context) {
                     context.input.compute, context.input.progress);
   const StudentGroups groups =
       by.empty() ? StudentGroups() : told_groups(groups_of(asked->students, by), context.disclosure);
-  const std::vector<GroupDelay> delays =
+  std::vector<GroupDelay> delays =
       find_delays(judged, groups.of_student, groups.names, schema.course_count(), context.disclosure);
   ReportPart part{PageSection{"delays", title}, {}, {}};
   PageSection& section = *part.section;
+  section.notes = {filled(words::delays_basis, {with_separators(std::ssize(judged))})};
+  if (!by.empty()) {
+    const LabelNull null{label_strata(asked->students, by), context.stream("labels"), context.input.compute};
+    const FindingCount found =
+        keep_certain_delays(delays, judged, groups, schema.course_count(), null, context.settings.chance.q);
+    section.notes.push_back(filled(words::delays_chance, {by, chance_words(found, "difference", "differences")}));
+  }
   const auto latest =
       std::ranges::find_if(delays, [](const GroupDelay& delay) { return delay.effect() - 1.96 * delay.error() > 0; });
   if (latest == delays.end()) {
-    section.finding = words::delays_none;
+    section.finding =
+        by.empty() || !delays.empty() ? std::string(words::delays_none) : filled(words::delays_none_by, {by});
   } else {
     const std::string course = context.course(schema, latest->course), later = fixed(latest->effect(), 1);
     section.finding = by.empty() ? filled(words::delays_finding_all, {course, later})
@@ -158,7 +166,6 @@ ReportPart delays_part(const ReportContext& context) {
     part.points.push_back(
         filled(words::apart_point, {context.course(schema, apart.front().a), context.course(schema, apart.front().b)}));
   }
-  section.notes = {filled(words::delays_basis, {with_separators(std::ssize(judged))})};
   return part;
 }
 

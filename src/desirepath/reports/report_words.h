@@ -112,7 +112,8 @@ inline constexpr Text flows_withheld =
 inline constexpr Text groups_caption = "For whom it differs, by {0}";
 inline constexpr Text groups_reading =
     "The share of a group's enrolled students that is of a kind, beside the share of all others; the largest certain "
-    "difference first. Intervals are 95 %.";
+    "difference first. Intervals are 95 %. {0}.";
+inline constexpr Text groups_none = "By {0}, the shares of the kinds differ by no more than chance would give.";
 inline constexpr Text groups_point =
     "By {0}, the clearest difference: of the students enrolled in period {4}, {1} of those with {2} are of the kind "
     "{3}, {5} of the others.";
@@ -210,6 +211,9 @@ inline constexpr Text delays_finding =
     "Students with {1} take {0} {2} periods later than the others, both against what is expected of them.";
 inline constexpr Text delays_finding_all = "{0} is taken {1} periods later than expected of the very student.";
 inline constexpr Text delays_none = "No course is clearly taken late.";
+inline constexpr Text delays_none_by =
+    "By {0}, no group takes a course later or earlier than the others by more than chance would give.";
+inline constexpr Text delays_chance = "By {0}: {1}.";
 inline constexpr Text delays_point = "{0} is reached {1} periods later by students with {2} than by the others.";
 inline constexpr Text delays_point_all =
     "{0} is taken {1} periods later than the rest of its students' records suggests.";

@@ -1,0 +1,68 @@
+// What chance alone would give: q-values of a list of findings against null data sets, or from p-values.
+//
+// A finding has a score; larger is stronger. The same rules decide in real and in null data what gets a score, so that
+// with nothing there the real data set is one more of its null data sets.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "desirepath/core/settings.h"
+
+namespace desirepath::inline queries {
+
+/// The largest q of a finding that is listed.
+struct ChanceSettings {
+  double q = 0.05;
+  /// As the setting q.
+  void declare(SettingVisitor& visit);
+};
+
+/// A list that is cut at some q.
+struct FindingCount {
+  std::int64_t findings = 0;
+  double by_chance = 0;  // expected number at the same cut with nothing there
+};
+
+struct ChanceOfFindings {
+  // One per finding, in the order in which their scores were given.
+  std::vector<double> q;
+  std::vector<double> by_chance;  // expected number as strong as this one with nothing there
+
+  FindingCount cut(double most_q) const;
+};
+
+/// Counts how often scores of null data sets reach those of the findings.
+class NullCounts {
+ public:
+  /// Minus infinity: no finding, whatever null data say (q is 1).
+  explicit NullCounts(std::vector<double> scores);
+
+  /// All scores of one null data set. May be called from any thread: the counts are the same in any order.
+  void add(const std::vector<double>& null_scores);
+
+  /// q(t) = (1 + null scores at or above t) / (1 + null data sets) / (findings at or above t), at most 1, and no more
+  /// than that of a weaker finding.
+  ChanceOfFindings chance() const;
+
+ private:
+  std::vector<double> scores_, ascending_;
+  std::vector<std::int64_t> reached_;  // [i]: null scores that reach exactly i of the findings
+  std::int64_t sets_ = 0;
+  std::mutex mutex_;
+};
+
+/// The same from p-values that are known to be nominal, by Benjamini and Hochberg; `tests` of them were made, of which
+/// those that are not given are larger.
+ChanceOfFindings chance_from_p_values(const std::vector<double>& p_values, std::int64_t tests);
+
+/// To two digits: more would only tell of single students.
+double rounded_chance(double value);
+
+/// "21 pairs; about 2 would appear by chance"
+std::string chance_words(const FindingCount& count, std::string_view one, std::string_view many);
+
+}  // namespace desirepath::inline queries
