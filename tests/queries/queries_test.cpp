@@ -278,26 +278,34 @@ TEST_P(Questions, PlansEqualEnumeration) {
 }
 
 TEST_P(Questions, TimingsAreJudgedByTheOtherCourses) {
-  // Three courses in five parts: each is judged alone, by all others.
-  const std::vector<std::vector<Id>> records = {{0, 4, 8}, {1, 3, 5}, {2, 6}, {4, 5, 7}};
-  const Cohort cohort = test::cohort_of_bits(schema(), records);
+  // Three courses in five parts: each is judged alone, by all others. The last student is away in the second period.
+  const std::vector<std::vector<Id>> records = {{0, 4, 8}, {1, 3, 5, 6}, {2, 6}, {4, 5, 7}, {0, 2, 7}};
+  const auto is_away = [](std::int64_t s, Id t) { return s == 4 && t == 1; };
+  const Cohort cohort = test::changed(test::cohort_of_bits(schema(), records),
+                                      [](CohortParts& parts) { parts.presence[4 * 3 + 1] = Presence::unknown; });
   const auto judged = judge_timings(*stored_.model, cohort, 100, true, RandomStream(2), compute_);
   ASSERT_EQ(judged.size(), records.size());
   for (const JudgedStudent& student : judged) {
     const std::vector<Id>& own = records[static_cast<std::size_t>(student.student)];
     const auto has = [&](Id bit) { return std::ranges::find(own, bit) != own.end(); };
     for (Id c = 0; c < 3; ++c) {
-      std::vector<double> chance(3, 0);
+      std::vector<double> chance(3, 0), first(3, 0);  // of an enrollment; of the first one
       double all = 0;
       for (const World& world : worlds_) {
-        bool fits = std::ranges::none_of(world.left, [](bool left) { return left; });
-        for (Id bit = 0; bit < 9; ++bit)
-          fits = fits && (bit % 3 == c || world.taken[static_cast<std::size_t>(bit)] == has(bit));
+        bool fits = !world.left[2];
+        for (Id bit = 0; bit < 9; ++bit) {
+          fits = fits && (bit % 3 == c || is_away(student.student, bit / 3) ||
+                          world.taken[static_cast<std::size_t>(bit)] == has(bit));
+        }
         if (!fits) continue;
         all += world.probability;
-        for (Id t = 0; t < 3; ++t)
-          chance[static_cast<std::size_t>(t)] +=
-              world.taken[static_cast<std::size_t>(3 * t + c)] ? world.probability : 0;
+        bool before = false;
+        for (Id t = 0; t < 3; ++t) {
+          if (is_away(student.student, t) || !world.taken[static_cast<std::size_t>(3 * t + c)]) continue;
+          chance[static_cast<std::size_t>(t)] += world.probability;
+          first[static_cast<std::size_t>(t)] += before ? 0 : world.probability;
+          before = true;
+        }
       }
       for (Id t = 0; t < 3; ++t)
         EXPECT_NEAR(student.probability[static_cast<std::size_t>(3 * t + c)], chance[static_cast<std::size_t>(t)] / all,
@@ -306,7 +314,10 @@ TEST_P(Questions, TimingsAreJudgedByTheOtherCourses) {
       ASSERT_EQ(found != student.courses.end(), has(c) || has(3 + c) || has(6 + c));
       if (found == student.courses.end()) continue;
       EXPECT_EQ(found->first, has(c) ? 0 : has(3 + c) ? 1 : 2);
-      EXPECT_NEAR(found->expected(), (chance[1] + 2 * chance[2]) / (chance[0] + chance[1] + chance[2]), 1e-8);
+      const double taken = first[0] + first[1] + first[2];
+      for (std::size_t t = 0; t < 3; ++t)
+        EXPECT_NEAR(found->chance[t], first[t] / taken, 1e-8);
+      EXPECT_NEAR(found->expected(), (first[1] + 2 * first[2]) / taken, 1e-8);
     }
   }
 }

@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "desirepath/core/error.h"
+#include "desirepath/emissions/hidden_tree.h"
 #include "desirepath/models/chain_history.h"
+#include "desirepath/models/first_enrollments.h"
 #include "desirepath/models/hidden_chain.h"
 
 namespace desirepath::inline models {
@@ -259,6 +261,56 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
           std::move(knowledge),
           std::move(taken).build(),
           std::move(exceptions).build()};
+}
+
+std::optional<RowMatrix> first_enrollments(const Model& model, const EvidenceBatch& evidence,
+                                           std::span<const Id> courses, const Compute& compute) {
+  const auto* chain = dynamic_cast<const HiddenChain*>(&model);
+  if (chain == nullptr || chain->step_count() != 1) return std::nullopt;
+  const auto* emission = dynamic_cast<const HiddenTreeEmission*>(chain->parameters().emissions.front().get());
+  if (emission == nullptr) return std::nullopt;
+  const Schema& schema = model.schema();
+  const Id periods = schema.period_count();
+  std::vector<Id> asked;
+  for (const Id c : courses) {
+    for (Id t = 0; t < periods; ++t)
+      asked.push_back(schema.bit(t, c));
+  }
+  const RowMatrix posterior = chain->posterior(evidence, compute);
+  const ChainEvidence data(evidence, chain->layout());
+  RowMatrix result = RowMatrix::Zero(data.student_count(), static_cast<Index>(asked.size()));
+  // Taken now but not for the first time: taken in an earlier enrolled period, and then again with a probability that
+  // does not depend on which one that was.
+  const auto add = [&](std::int64_t s, const RowMatrix& given) {
+    for (Index k = 0; k < given.rows(); ++k) {
+      const RowMatrix& retake = emission->trees()[static_cast<std::size_t>(k)]->parameters().retake;
+      for (std::size_t i = 0; i < courses.size(); ++i) {
+        double before = 0;
+        for (Id t = 0; t < periods; ++t) {
+          if (evidence.seen(s, t) != Presence::present) continue;
+          const Index column = static_cast<Index>(i) * periods + t;
+          const double first = std::max(0.0, given(k, column) - retake(courses[i], t) * before);
+          result(s, column) += posterior(s, k) * first;
+          before += first;
+        }
+      }
+    }
+  };
+  const RowPool& pool = data.pools.front();
+  for (const PatternGroup& group : group_by_pattern(pool, data.student_count())) {
+    if (group.pattern < 0) continue;  // of whom nothing is known are not known to be enrolled
+    const std::unique_ptr<GivenPattern> given = emission->given(pool.rows.unknown(group.pattern));
+    compute.for_blocks(static_cast<std::int64_t>(group.rows.size()), 32, [&](Range range) {
+      RowMatrix answer(emission->state_count(), static_cast<Index>(asked.size()));
+      for (std::int64_t i = range.first; i < range.last; ++i) {
+        const std::int64_t row = group.rows[static_cast<std::size_t>(i)];
+        given->marginals(pool.rows.taken(row), asked, answer);
+        for (const std::int64_t s : pool.occurrences_of(row))
+          add(s, answer);
+      }
+    });
+  }
+  return result;
 }
 
 }  // namespace desirepath::inline models

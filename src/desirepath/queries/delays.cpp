@@ -19,18 +19,28 @@ namespace {
 
 struct Sums {
   std::int64_t count = 0;
-  double sum = 0, squares = 0;
+  double sum = 0, squares = 0, expected_squares = 0;
 
-  void add(double value) {
+  void add(const JudgedCourse& judged) {
+    const double value = judged.lateness();
     ++count;
     sum += value;
     squares += value * value;
+    expected_squares += judged.variance();
   }
-  Sums without(const Sums& some) const { return {count - some.count, sum - some.sum, squares - some.squares}; }
+  Sums without(const Sums& some) const {
+    return {count - some.count, sum - some.sum, squares - some.squares, expected_squares - some.expected_squares};
+  }
   Lateness lateness() const {
     const auto n = static_cast<double>(count);
     const double mean = count > 0 ? sum / n : 0;
     return {count, mean, count > 1 ? std::max(0.0, squares - n * mean * mean) / (n - 1) : 0};
+  }
+  /// Where few are expected to be late and by chance nobody is, the values hardly vary, and yet the mean is no surer.
+  Lateness against_model() const {
+    Lateness result = lateness();
+    if (count > 0) result.variance = std::max(result.variance, expected_squares / static_cast<double>(count));
+    return result;
   }
 };
 
@@ -45,8 +55,8 @@ std::vector<GroupDelay> find_delays(const std::vector<JudgedStudent>& students, 
     if (group < 0) continue;
     for (const JudgedCourse& judged : student.courses) {
       const auto c = static_cast<std::size_t>(judged.course);
-      all[c].add(judged.lateness());
-      cells[c * group_count + static_cast<std::size_t>(group)].add(judged.lateness());
+      all[c].add(judged);
+      cells[c * group_count + static_cast<std::size_t>(group)].add(judged);
     }
   }
   std::vector<GroupDelay> found;
@@ -60,7 +70,8 @@ std::vector<GroupDelay> find_delays(const std::vector<JudgedStudent>& students, 
       const Sums others = groups.empty() ? Sums() : all[c].without(own);
       if (own.count == 0 || hidden[g] != 0) continue;
       if (!groups.empty() && !disclosure.rests(static_cast<double>(others.count))) continue;
-      GroupDelay delay{static_cast<Id>(c), groups.empty() ? "" : groups[g], own.lateness(), others.lateness()};
+      GroupDelay delay{static_cast<Id>(c), groups.empty() ? "" : groups[g],
+                       groups.empty() ? own.against_model() : own.lateness(), others.lateness()};
       if (!is_mirrored(groups.size(), g, delay.effect())) found.push_back(std::move(delay));
     }
   }
@@ -119,8 +130,10 @@ std::vector<ApartPair> find_apart(const std::vector<JudgedStudent>& students, Id
         pair.a = a.course;
         pair.b = b.course;
         ++pair.both;
-        pair.together += a.first == b.first ? 1 : 0;
-        pair.a_first += a.first < b.first ? 1 : 0;
+        const bool together =
+            b.taken_in(a.first) || std::ranges::any_of(a.again, [&](Id period) { return b.taken_in(period); });
+        pair.together += together ? 1 : 0;
+        pair.a_first += !together && a.first < b.first ? 1 : 0;
         for (std::size_t t = 0; t < a.chance.size(); ++t)
           pair.expected += a.chance[t] * b.chance[t];
       }

@@ -15,7 +15,8 @@ namespace desirepath::inline queries {
 /// Mean of some students' lateness, in periods.
 struct Lateness {
   std::int64_t students = 0;
-  double mean = 0, variance = 0;  // of the students' values
+  double mean = 0;
+  double variance = 0;  // of the students' values; against the model no less than the model expects it to be
 
   double error_squared() const { return students > 0 ? variance / static_cast<double>(students) : 0; }
 };
@@ -46,16 +47,17 @@ FindingCount keep_certain_delays(std::vector<GroupDelay>& delays, const std::vec
 struct ApartPair {
   Id a = 0, b = 0;
   std::int64_t both = 0;      // students who took both
-  std::int64_t together = 0;  // of them in one period
-  std::int64_t a_first = 0;   // of them in two, a before b
-  double expected = 0;        // of them in one period, were the two chosen apart
+  std::int64_t together = 0;  // of them in one period, be it a retake of one
+  std::int64_t a_first = 0;   // of the others, a before b
+  double expected = 0;        // of them in one period at first, were the two chosen apart
 
   /// Of so few or fewer together by chance: a Poisson tail, which is no less than the true one.
   double chance(std::int64_t at_most) const;
 };
 
 /// Pairs that are together less often than half of what is expected, the least likely by chance first. Where nearly all
-/// take one before the other it is the order that keeps them apart, not the schedule: those are left out.
+/// take one before the other it is the order that keeps them apart, not the schedule: those are left out. Students of
+/// one period belong among them (one_period_students): they took together whatever they took.
 std::vector<ApartPair> find_apart(const std::vector<JudgedStudent>& students, Id courses, const Disclosure& disclosure);
 
 /// How many had both in one period at most, from what may be told: a small number is not.

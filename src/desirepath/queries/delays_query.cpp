@@ -1,6 +1,7 @@
 // The question: which courses come late, for whom, by which detours, and which pairs are never in one period.
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 #include <nlohmann/json.hpp>
 
@@ -108,8 +109,8 @@ class DelaysAnswer : public Answer {
   }
   std::vector<std::string> notes() const override {
     return {concat("over ", counted(students, "student", "students"),
-                   " there in two periods or more; each fifth of the courses is judged by the other four fifths of the "
-                   "student's record"),
+                   " enrolled in two periods or more; each fifth of the courses is judged by the other four fifths of "
+                   "the student's record; pairs are counted over students of one period too"),
             concat("what rests on ", disclosure.few(), " students is left out, and what would tell of it")};
   }
 
@@ -163,7 +164,7 @@ std::unique_ptr<Answer> answer_delays(const QueryInput& input) {
       settings.by.empty() ? StudentGroups() : told_groups(groups_of(cohort, settings.by), settings.disclosure);
   const std::optional<Id> goal =
       settings.goal.empty() ? std::nullopt : std::optional<Id>(schema.require_course(settings.goal));
-  const std::vector<JudgedStudent> judged =
+  std::vector<JudgedStudent> judged =
       judge_timings(model, cohort, settings.students, goal.has_value(), RandomStream(input.seed).child("delays"),
                     input.compute, input.progress);
   settings.disclosure.require(std::ssize(judged));
@@ -178,7 +179,6 @@ std::unique_ptr<Answer> answer_delays(const QueryInput& input) {
     answer->found =
         keep_certain_delays(answer->delays, judged, groups, schema.course_count(), null, settings.chance.q);
   }
-  answer->apart = surely_apart(judged, schema.course_count(), settings.most_by_chance, disclosure);
   if (goal) {
     answer->goal = schema.course(*goal).name;
     const auto takers = std::ranges::count_if(judged, [&](const JudgedStudent& student) {
@@ -187,6 +187,10 @@ std::unique_ptr<Answer> answer_delays(const QueryInput& input) {
     settings.disclosure.require(takers);
     answer->detours = find_detours(judged, cohort, *goal, disclosure);
   }
+  std::vector<JudgedStudent> single =
+      one_period_students(cohort, std::ssize(judged), RandomStream(input.seed).child("delays").child("one period"));
+  std::ranges::move(single, std::back_inserter(judged));
+  answer->apart = surely_apart(judged, schema.course_count(), settings.most_by_chance, disclosure);
   return answer;
 }
 

@@ -14,10 +14,14 @@ namespace desirepath::inline queries {
 struct JudgedCourse {
   Id course = 0;
   Id first = 0;                // the period it was first taken in
-  std::vector<double> chance;  // by period: of it being taken then, given that it is taken; sums to 1
+  std::vector<double> chance;  // by period: of it being first taken then, given that it is taken; sums to 1
+  std::vector<Id> again = {};  // later periods it was taken in
 
   double expected() const;
+  /// Of the period of the first enrollment, as the model expects it.
+  double variance() const;
   double lateness() const { return static_cast<double>(first) - expected(); }
+  bool taken_in(Id period) const;
 };
 
 struct JudgedStudent {
@@ -27,9 +31,13 @@ struct JudgedStudent {
   std::vector<float> probability;
 };
 
-/// Of more students than `most`, that many are drawn; those there in fewer than two periods are left out.
+/// Of more students than `most`, that many are drawn; those enrolled in fewer than two periods are left out.
 std::vector<JudgedStudent> judge_timings(const Model& model, const Cohort& cohort, std::int64_t most,
                                          bool keep_probabilities, RandomStream stream, const Compute& compute,
                                          const ProgressSink& progress = {});
+
+/// Students enrolled in one period only, who took in it whatever they took: as large a share of them as the `judged`
+/// students are of all others.
+std::vector<JudgedStudent> one_period_students(const Cohort& cohort, std::int64_t judged, RandomStream stream);
 
 }  // namespace desirepath::inline queries

@@ -1,6 +1,7 @@
 // Single students without showing any: how typical they are, who is late, how well a hidden period is filled in.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "desirepath/core/text.h"
@@ -125,7 +126,7 @@ ReportPart delays_part(const ReportContext& context) {
   const Schema& schema = asked->model().schema();
   if (schema.period_count() < 2) return {std::nullopt, {}, filled(words::one_period, {title})};
   const std::string& by = context.settings.by;
-  const std::vector<JudgedStudent> judged =
+  std::vector<JudgedStudent> judged =
       judge_timings(asked->model(), asked->students, context.settings.students, false, context.stream("delays"),
                     context.input.compute, context.input.progress);
   const StudentGroups groups =
@@ -158,6 +159,10 @@ ReportPart delays_part(const ReportContext& context) {
         {delay_chart(delays, schema, by, std::ssize(judged)), std::string(words::delays_reading)});
   constexpr double most_by_chance = 0.05;
   constexpr std::size_t most_pairs = 8;
+  const auto students = std::ssize(judged);
+  std::vector<JudgedStudent> single =
+      one_period_students(asked->students, students, context.stream("delays").child("one period"));
+  std::ranges::move(single, std::back_inserter(judged));
   std::vector<ApartPair> apart = surely_apart(judged, schema.course_count(), most_by_chance, context.disclosure);
   apart.resize(std::min(apart.size(), most_pairs));
   if (!apart.empty()) {

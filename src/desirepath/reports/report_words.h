@@ -230,8 +230,8 @@ inline constexpr Text expected_together = "expected together";
 inline constexpr Text together = "together";
 inline constexpr Text under = "under {0}";
 inline constexpr Text delays_basis =
-    "n = {0} students there in two periods or more; each fifth of a student's courses is judged by the other four "
-    "fifths.";
+    "n = {0} students enrolled in two periods or more; each fifth of a student's courses is judged by the other four "
+    "fifths. Pairs of courses are counted over students of one period too.";
 
 // Courses.
 inline constexpr Text courses_title = "Every course and its neighbours";
