@@ -4,6 +4,7 @@
 #include <iostream>
 #include <iterator>
 #include <new>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -26,6 +27,23 @@ std::vector<std::string> option_names(const CLI::App& app) {
       names.push_back("--" + name);
   }
   return names;
+}
+
+/// The words of the command line; an option that may stand alone, and does, gets the value that then means.
+std::vector<std::string> with_values(int count, char** arguments, const std::vector<std::unique_ptr<Verb>>& verbs) {
+  std::vector<std::string> words(arguments + 1, arguments + count);
+  const auto verb = std::ranges::find_if(
+      verbs, [&](const auto& one) { return !words.empty() && one->app->get_name() == words.front(); });
+  if (verb == verbs.end()) return words;
+  for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
+    if (!words[i].starts_with("--")) continue;
+    const CLI::Option* option = std::as_const(*(*verb)->app).get_option_no_throw(words[i]);
+    if (option == nullptr || option->get_expected_min() != 0 || option->get_expected_max() != 1) continue;
+    const std::vector<std::string> choices = split(option->get_type_name(), '|');
+    if (i + 1 < words.size() && std::ranges::find(choices, words[i + 1]) != choices.end()) continue;
+    if (std::ranges::find(choices, "on") != choices.end()) words[i] += "=on";
+  }
+  return words;
 }
 
 }  // namespace
@@ -140,7 +158,9 @@ void Program::parse(int count, char** arguments) {
     }
   }
   try {
-    app_.parse(count, arguments);
+    std::vector<std::string> words = with_values(count, arguments, verbs_);
+    std::ranges::reverse(words);  // as the parser takes them
+    app_.parse(std::move(words));
   } catch (const CLI::RequiredError&) {
     refuse_extras();  // a typo in an option's name is why it is missing
     throw;

@@ -1,5 +1,7 @@
 #include "setting_options.h"
 
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 
 #include "desirepath/core/setting_name.h"
@@ -24,6 +26,12 @@ std::string type_of(const Setting& info) {
     default:
       return "TEXT";
   }
+}
+
+/// What is on, off or something else is on where it is named alone.
+bool can_stand_alone(const Setting& info) {
+  const auto has = [&](const char* word) { return std::ranges::find(info.choices, word) != info.choices.end(); };
+  return info.kind == SettingKind::choice && has("on") && has("off");
 }
 
 }  // namespace
@@ -56,6 +64,7 @@ void add_settings(CLI::App& app, std::span<const Setting> settings, SettingValue
     } else {
       option = app.add_option_function<std::string>(name, set, help);
     }
+    if (can_stand_alone(info)) option->expected(0, 1);
     option->group(info.group.empty() ? group : info.group);
     if (info.kind == SettingKind::flag) continue;
     option->type_name(type_of(info));

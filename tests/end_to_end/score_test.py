@@ -20,7 +20,7 @@ class Score(ProgramTest):
         self.assertEqual(done["schema"], "desirepath/score/1")
         self.assertLessEqual({"students", "mean_log_likelihood", "standard_error", "likelihood_kind"}, set(done))
         self.assertEqual((done["students"], done["likelihood_kind"]), (160, "mass"))
-        table = self.run_program("score", "m.desirepath", "t.csv", "--csv")
+        table = self.run_program("score", "m.desirepath", "t.csv", "--leave-one-out", "off", "--csv")
         self.assertTrue(table.header.startswith("student,log_likelihood,percentile"))
         values = [float(row["log_likelihood"]) for row in table.rows]
         mean = sum(values) / 160
@@ -85,8 +85,32 @@ class Score(ProgramTest):
         self.assertIn("tree", self.run_program("score", "--help").out)
         self.write_students("o.csv", seed=3)
         self.assert_fails("score", "m.desirepath", "o.csv", "--leave-one-out", kind="usage", names=["leave-one-out", "<another-cohort>"])
-        self.fit("--model", "tan", "--states", 2)
-        self.assert_fails("score", "m.desirepath", "t.csv", "--leave-one-out", kind="usage", names=["leave-one-out", "'tree'"])
+        self.fit("--model", "tan", "--states", 2)  # without such a step: folds
+        done = self.run_program("score", "m.desirepath", "t.csv", "--leave-one-out", "--json").json
+        self.assertEqual(done["ranked_by"], "folds")
+        self.assertLess(done["mean_log_likelihood"], done["mean_with_student"])
+
+    def test_ranks_are_by_scores_without_the_student(self):
+        self.write_students()
+        for model, ranked_by in ((CMM, "left_out"), (("--model", "tan"), "folds")):
+            self.fit(*model, "--states", 3)
+            own = self.run_program("score", "m.desirepath", "t.csv", "--leave-one-out", "off", "--csv")
+            self.assertEqual(own.header, "student,log_likelihood,percentile,percentile_all,compared_with")
+            table = self.run_program("score", "m.desirepath", "t.csv", "--csv")
+            self.assertEqual(table.header, "student,log_likelihood,percentile,percentile_all,compared_with,left_out")
+            self.assertEqual(self.run_program("score", "m.desirepath", "t.csv", "--json").json["ranked_by"], ranked_by)
+            self.assertEqual([row["log_likelihood"] for row in table.rows], [row["log_likelihood"] for row in own.rows])
+            left_out = [float(row["left_out"]) for row in table.rows]
+            for row, score in zip(table.rows, left_out):
+                self.assertAlmostEqual(float(row["percentile_all"]), 100 * sum(other <= score for other in left_out) / len(left_out), 6)
+            self.assertNotEqual([row["percentile_all"] for row in table.rows], [row["percentile_all"] for row in own.rows])
+            self.assertLess(sum(left_out), sum(float(row["log_likelihood"]) for row in table.rows))
+            # Named alone before the files, it takes none of them for its value.
+            alone = self.run_program("score", "--leave-one-out", "m.desirepath", "t.csv", "--csv")
+            self.assertEqual([row["log_likelihood"] for row in alone.rows], [row["left_out"] for row in table.rows])
+        self.write_students("o.csv", seed=3)  # students the model was not trained on
+        self.assertEqual(self.run_program("score", "m.desirepath", "o.csv", "--json").json["ranked_by"], "model")
+        self.assert_fails("score", "m.desirepath", "t.csv", "--leave-one-out=some", kind="usage", names=["--leave-one-out", "auto"])
 
     def test_weights_count_in_the_mean(self):
         self.write("t.csv", "student,period,course,weight\na,1,X,2\nb,1,Y,1\nc,1,Z,0\n")

@@ -47,6 +47,7 @@ struct PathFlow {
   std::size_t from = 0, to = 0;  // nodes
   double students = 0;
   double probability = 0;  // of the second, for who is in the first
+  bool of_all = true;      // of all who are in the first; else of those whose flows may be told
 };
 
 struct StatePath {
@@ -68,6 +69,9 @@ struct StateFlows {
   std::vector<PathFlow> flows;   // that may be told, the largest first
   double withheld = 0;           // students in the others
   std::vector<StatePath> paths;  // that may be told, the most frequent first
+  // Of all paths, told or not: a sentence about what exists must not be made from what may be told.
+  bool has_common_path = false;     // one that enough students take
+  bool tells_largest_path = false;  // the most frequent one is among those told
 };
 
 /// The most likely path of each student of a cohort: a state for each step in which the student was enrolled, else the

@@ -11,6 +11,7 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
+#include "desirepath/queries/held_out.h"
 #include "desirepath/queries/known.h"
 #include "desirepath/queries/student_scores.h"
 #include "desirepath/queries/typical_groups.h"
@@ -23,7 +24,7 @@ namespace {
 struct ScoreSettings {
   std::optional<std::string> likelihood;
   Precision precision = Precision::quick;
-  bool leave_one_out = false;
+  LeaveOut leave_one_out = LeaveOut::automatic;
   std::string weights, by, major;
   Id explain = 0;
   double contrast = 0.1;
@@ -38,9 +39,10 @@ struct ScoreSettings {
                   "faster and nats too low"),
           precision);
     visit(Setting("leave-one-out",
-                  "each student by a model of all others: one EM step from the model towards the one trained without "
-                  "the student, not all the way. COHORT is the one the model was trained on; for the emissions "
-                  "bernoulli and hidden-tree (tree, gaussian and probit have none yet)"),
+                  "scores of each student by a model of the others, where COHORT is the one the model was trained on: "
+                  "one EM step from the model towards the one trained without the student (emissions bernoulli and "
+                  "hidden-tree), or fits to four fifths of the students (tree, gaussian, probit and vae). auto: for "
+                  "percentiles and rankings; on, or nothing after it: for everything; off: the model's own scores"),
           leave_one_out);
     visit(Setting("weights", "student attribute that weighs each student in the mean").taking("COLUMN"), weights);
     visit(Setting("by", "student attribute: percentiles within its groups too").taking("COLUMN"), by);
@@ -138,12 +140,15 @@ std::vector<std::int64_t> groups_of(const Attribute& attribute) {
 
 class ScoreAnswer : public Answer {
  public:
-  ScoreAnswer(const Cohort& its_cohort, StudentScores its_scores, const Disclosure& its_disclosure)
-      : cohort(its_cohort), scores(std::move(its_scores)), disclosure(its_disclosure) {
+  /// its_ranking: what the students are ranked by where that is not their scores.
+  ScoreAnswer(const Cohort& its_cohort, StudentScores its_scores, std::optional<std::vector<double>> its_ranking,
+              const Disclosure& its_disclosure)
+      : cohort(its_cohort), scores(std::move(its_scores)), ranking(std::move(its_ranking)), disclosure(its_disclosure) {
     const std::vector<std::int64_t> all(scores.log_likelihood.size(), 0);
-    percentile_all = percentiles(scores.log_likelihood, all);
-    percentile = percentiles(scores.log_likelihood, groups_by_presence(cohort, disclosure.least()));
+    percentile_all = percentiles(ranked(), all);
+    percentile = percentiles(ranked(), groups_by_presence(cohort, disclosure.least()));
   }
+  const std::vector<double>& ranked() const { return ranking ? *ranking : scores.log_likelihood; }
 
   nlohmann::ordered_json to_json() const override {
     nlohmann::ordered_json json;
@@ -151,8 +156,9 @@ class ScoreAnswer : public Answer {
     json["mean_log_likelihood"] = scores.mean();  // null where one is impossible
     json["standard_error"] = scores.standard_error_of_mean;
     json["likelihood_kind"] = std::string(name_of(scores.kind));
+    json["ranked_by"] = !left_out ? "model" : *left_out == LeftOutBy::folds ? "folds" : "left_out";
     if (with_student) {
-      json["leave_one_out"] = left_out;
+      json["leave_one_out"] = how_left_out();
       json["mean_with_student"] = with_student->mean();
     }
     json["impossible_students"] = scores.impossible;
@@ -183,6 +189,7 @@ class ScoreAnswer : public Answer {
         {"student"}, {"log_likelihood"}, {"percentile"}, {"percentile_all"}, {"compared_with"}};
     if (!scores.standard_error.empty()) columns.push_back({"standard_error"});
     if (with_student) columns.push_back({"with_student"});
+    if (ranking) columns.push_back({"left_out"});
     if (in_group) columns.push_back({concat("percentile_in_", group_name)});
     if (!unusual.empty()) columns.push_back({"unusual"});
     Table rows(std::move(columns));
@@ -191,6 +198,7 @@ class ScoreAnswer : public Answer {
                                percentile_all.value[s], percentile.of[s]};
       if (!scores.standard_error.empty()) row.emplace_back(scores.standard_error[s]);
       if (with_student) row.emplace_back(with_student->log_likelihood[s]);
+      if (ranking) row.emplace_back((*ranking)[s]);
       if (in_group) row.emplace_back(in_group->value[s]);
       if (!unusual.empty()) {
         const auto found = unusual.find(static_cast<std::int64_t>(s));
@@ -219,9 +227,11 @@ class ScoreAnswer : public Answer {
     }
     quantiles.print_text(out, "  ");
     if (with_student) {
-      out << "each student is scored by a model that one step of training took their own record out of, nearly one "
-             "learned without it; with it the mean is "
-          << fixed(with_student->mean_of_possible, 4) << '\n';
+      out << (*left_out == LeftOutBy::folds
+                  ? "each student is scored by a model trained on four fifths of the students, without this one"
+                  : "each student is scored by a model that one step of training took their own record out of, nearly "
+                    "one learned without it")
+          << "; with it the mean is " << fixed(with_student->mean_of_possible, 4) << '\n';
     }
     if (high && low) print_contrast(out);
     for (const auto& [student, list] : unusual)
@@ -231,7 +241,21 @@ class ScoreAnswer : public Answer {
   }
 
   std::vector<std::string> notes() const override {
-    return note.empty() ? std::vector<std::string>() : std::vector<std::string>{note};
+    std::vector<std::string> all;
+    if (!note.empty()) all.push_back(note);
+    if (ranking) {
+      all.push_back(concat(
+          "the model was trained on these students: percentiles and rankings are by scores without the student's own "
+          "record (",
+          how_left_out(), "); ", setting_name("leave-one-out"), " off ranks by the model's own scores"));
+    }
+    if (!not_left_out.empty()) {
+      all.push_back(
+          concat("percentiles and rankings are by the model's own scores, which flatter the students it was "
+                 "trained on; ",
+                 not_left_out));
+    }
+    return all;
   }
   std::vector<std::string> warnings() const override {
     if (scores.impossible == 0) return {};
@@ -242,9 +266,11 @@ class ScoreAnswer : public Answer {
         setting_name("pseudocount"), " above 0 allows for it")};
   }
 
-  static constexpr const char* left_out = "one EM step towards the optimum without the student";
   Cohort cohort;
   StudentScores scores;
+  std::optional<std::vector<double>> ranking;
+  std::optional<LeftOutBy> left_out;
+  std::string not_left_out;  // why not, where it would matter
   Disclosure disclosure;
   Percentiles percentile, percentile_all;  // among students present in the same periods; among all
   std::optional<Percentiles> in_group;
@@ -255,6 +281,10 @@ class ScoreAnswer : public Answer {
   std::string note;
 
  private:
+  std::string how_left_out() const {
+    return *left_out == LeftOutBy::folds ? "fits to four fifths of the students"
+                                         : "one EM step towards the optimum without the student";
+  }
   const Course& course(Id bit) const { return cohort.schema().course(cohort.schema().course_of(bit)); }
   const std::string& period(Id bit) const { return cohort.schema().period(cohort.schema().period_of(bit)); }
   std::string words(const std::vector<Surprise>& list) const {
@@ -271,7 +301,7 @@ class ScoreAnswer : public Answer {
         << ", among students present in the same periods\n";
     Table rows({{"a student"}, {"most typical", 2}, {"least typical", 2}});
     rows.add_row({std::string("courses"), high->courses, low->courses});
-    rows.add_row({std::string("different subjects"), high->subjects, low->subjects});
+    if (has_subjects(cohort.schema())) rows.add_row({std::string("different subjects"), high->subjects, low->subjects});
     if (high->in_major && low->in_major)
       rows.add_row({std::string("courses in the own major"), *high->in_major, *low->in_major});
     std::map<std::string, double> untypical(low->by_subject.begin(), low->by_subject.end());
@@ -324,21 +354,27 @@ std::unique_ptr<Answer> answer_score(const QueryInput& input) {
   const Attribute* group = settings.by.empty() ? nullptr : &cohort.attribute(settings.by);
   if (!settings.major.empty()) cohort.attribute(settings.major);
   const EvidenceBatch evidence = EvidenceBatch::of(cohort);
-  std::optional<StudentScores> left_out;
-  if (settings.leave_one_out)  // first: what is refused is refused at once
-    left_out = summarise_scores({leave_one_out(input.stored, cohort, input.compute), {}}, kind, weights);
+  std::string not_left_out;
+  const std::optional<LeftOutScores> left_out =  // first: what is refused is refused at once
+      left_out_scores(input.stored, cohort, kind, settings.leave_one_out, RandomStream(input.seed).child("left out"),
+                      input.compute, input.progress, not_left_out);
   StudentScores scores = score_students(model, evidence, kind, input.compute, weights, settings.precision);
   std::optional<StudentScores> with_student;
-  if (left_out) {
+  std::optional<std::vector<double>> ranking;
+  if (left_out && settings.leave_one_out == LeaveOut::on) {
     with_student = std::move(scores);
-    scores = std::move(*left_out);
+    scores = summarise_scores({left_out->log_likelihood, {}}, kind, weights);
+  } else if (left_out) {
+    ranking.emplace(left_out->log_likelihood.begin(), left_out->log_likelihood.end());
   }
-  auto answer = std::make_unique<ScoreAnswer>(cohort, std::move(scores), settings.disclosure);
+  auto answer = std::make_unique<ScoreAnswer>(cohort, std::move(scores), std::move(ranking), settings.disclosure);
   answer->with_student = std::move(with_student);
+  if (left_out) answer->left_out = left_out->by;
+  answer->not_left_out = std::move(not_left_out);
   answer->note = model.likelihood_note(evidence, kind, input.compute, settings.precision);
   if (group != nullptr) {
     answer->group_name = group->name;
-    answer->in_group = percentiles(answer->scores.log_likelihood, groups_of(*group));
+    answer->in_group = percentiles(answer->ranked(), groups_of(*group));
   }
   add_contrast(*answer, settings);
   if (settings.explain > 0) add_explanations(*answer, model, settings, input.compute);
@@ -351,7 +387,7 @@ Query score_query() {
   return {"score",
           "log-likelihood and typicality of each student",
           {"desirepath score all.desirepath all.cohort --csv", "desirepath score all.desirepath new.csv --json",
-           "desirepath score all.desirepath all.cohort --leave-one-out"},
+           "desirepath score all.desirepath all.cohort --leave-one-out on"},
           CohortUse::required,
           "a cohort file or a raw table",
           declaration_of<ScoreSettings>(),

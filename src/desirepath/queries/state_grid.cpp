@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 
 #include <nlohmann/json.hpp>
@@ -117,6 +118,9 @@ ShownGrid shown_grid(const StoredModel& stored, const std::string& period, const
     shown.names.push_back(given != names.end() ? given->second
                                                : state_name(std::move(profile), schema, here, disclosure));
   }
+  std::vector<Id> numbers(shown.names.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  tell_apart(shown.names, numbers);
   shown.students = students.row(step).sum();
   const auto all = shown.courses.size();
   std::erase_if(shown.courses,

@@ -1,5 +1,7 @@
 #include "desirepath/queries/state_names.h"
 
+#include <algorithm>
+
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
@@ -34,9 +36,29 @@ StateNames given_names(const Model& model, const StateNameSettings& settings) {
   return names;
 }
 
-std::string name_of_state(const StateProfile& profile, const Schema& schema, const StateNames& names) {
-  const auto given = names.find({profile.step, profile.state});
-  return given != names.end() ? given->second : state_name(profile, schema);
+void tell_apart(std::vector<std::string>& names, const std::vector<Id>& states) {
+  const std::vector<std::string> plain = names;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (std::ranges::count(plain, plain[i]) > 1) names[i] = concat(plain[i], " (state ", states[i], ")");
+  }
+}
+
+StateNames names_of_states(const std::vector<StateProfile>& profiles, const Schema& schema, const StateNames& given) {
+  std::map<Id, std::pair<std::vector<std::string>, std::vector<Id>>> steps;
+  for (const StateProfile& profile : profiles) {
+    const auto found = given.find({profile.step, profile.state});
+    auto& [names, states] = steps[profile.step];
+    names.push_back(found != given.end() ? found->second : state_name(profile, schema));
+    states.push_back(profile.state);
+  }
+  StateNames all;
+  for (auto& [step, here] : steps) {
+    auto& [names, states] = here;
+    tell_apart(names, states);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      all[{step, states[i]}] = std::move(names[i]);
+  }
+  return all;
 }
 
 }  // namespace desirepath::inline queries

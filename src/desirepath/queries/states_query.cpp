@@ -76,7 +76,13 @@ class StatesAnswer : public Answer {
         shown_(shown_states(stored, static_cast<std::size_t>(settings.courses_shown), disclosure_)),
         names_(given_names(*stored.model, settings.names)),
         refits_(settings.refits),
-        stability_(std::move(stability)) {}
+        stability_(std::move(stability)) {
+    std::vector<StateProfile> profiles;
+    for (const ShownState& state : shown_.states) {
+      if (state.merged == 0) profiles.push_back(state.profile);
+    }
+    all_names_ = names_of_states(profiles, schema_, names_);
+  }
 
   nlohmann::ordered_json to_json() const override {
     nlohmann::ordered_json json;
@@ -91,7 +97,7 @@ class StatesAnswer : public Answer {
         entry["merged_states"] = state.merged;
       } else {
         entry["state"] = profile.left ? nlohmann::ordered_json("left") : nlohmann::ordered_json(profile.state);
-        entry["name"] = name_of_state(profile, schema_, names_);
+        entry["name"] = all_names_.at({profile.step, profile.state});
       }
       if (state.students) entry["students"] = *state.students;
       entry["share"] = profile.share;
@@ -134,7 +140,7 @@ class StatesAnswer : public Answer {
                                state.profile.share,
                                most_taken(state, /*titles=*/false),
                                marked_by(state, /*titles=*/false),
-                               state.merged > 0 ? "other" : name_of_state(state.profile, schema_, names_)};
+                               state.merged > 0 ? "other" : all_names_.at({state.profile.step, state.profile.state})};
       if (refits_ > 0) {
         const StateStability* stability = stability_of(state);
         row.push_back(stability != nullptr ? Cell(stability->overlap) : Cell());
@@ -270,7 +276,8 @@ class StatesAnswer : public Answer {
   std::string model_;
   Disclosure disclosure_;
   ShownStates shown_;
-  StateNames names_;
+  StateNames names_;      // as they were given
+  StateNames all_names_;  // of every state that is shown by itself
   Id refits_;
   std::vector<StateStability> stability_;
 };

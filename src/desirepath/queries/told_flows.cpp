@@ -1,11 +1,13 @@
 // Flows between states as they may be told: nodes, flows and paths together.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 
 #include "desirepath/disclosure/safe_network.h"
 #include "desirepath/disclosure/safe_table.h"
 #include "desirepath/queries/pathways.h"
+#include "desirepath/queries/state_names.h"
 
 namespace desirepath::inline queries {
 
@@ -178,6 +180,22 @@ struct FlowTask {
   Id state_count() const { return model.hidden_states()->state_count(); }
 };
 
+/// No two states of a step have one name.
+void name_apart(std::vector<PathNode>& nodes, Id step) {
+  std::vector<std::size_t> single;
+  std::vector<std::string> names;
+  std::vector<Id> states;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (nodes[n].step != step || nodes[n].kind != NodeKind::states || nodes[n].states.size() != 1) continue;
+    single.push_back(n);
+    names.push_back(nodes[n].name);
+    states.push_back(nodes[n].states.front());
+  }
+  tell_apart(names, states);
+  for (std::size_t i = 0; i < single.size(); ++i)
+    nodes[single[i]].name = std::move(names[i]);
+}
+
 /// Nodes of a choice, and the node of each (step, state).
 struct Nodes {
   std::vector<PathNode> nodes;
@@ -229,6 +247,7 @@ Nodes nodes_of(const NodeChoice& choice, const FlowTask& task) {
       reasons.name = name_of_reasons(reasons, choice);
       add_merged(reasons);
     }
+    name_apart(result.nodes, step);
   }
   return result;
 }
@@ -397,16 +416,23 @@ StateFlows told_flows(CountedFlows counted, const HiddenLinks& hidden, const Dis
     out[link.first] += count;
     in[link.second] += count;
   }
+  constexpr double rounding = 1e-6;
+  for (const auto& [link, count] : shown) {
+    const PathNode& from = flows.nodes[link.first];  // its students not yet overwritten by what is told
+    const double of = from.is_exact ? from.students : out[link.first];
+    flows.flows.push_back({link.first, link.second, count, count / of, std::abs(of - from.students) < rounding});
+  }
   for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
     if (!flows.nodes[n].is_exact) flows.nodes[n].students = std::max(in[n], out[n]);
   }
   flows.steps = enrolled_in_steps(flows);
-  for (const auto& [link, count] : shown) {
-    const PathNode& from = flows.nodes[link.first];
-    flows.flows.push_back({link.first, link.second, count, count / (from.is_exact ? from.students : out[link.first])});
-  }
   std::ranges::stable_sort(flows.flows, std::ranges::greater(), &PathFlow::students);
   tell_paths(counted.along, shown, disclosure, flows);
+  double largest = 0;
+  for (const auto& [nodes, count] : counted.along)
+    largest = std::max(largest, count);
+  flows.has_common_path = disclosure.rests(largest);
+  flows.tells_largest_path = !flows.paths.empty() && flows.paths.front().students > largest - rounding;
   return flows;
 }
 

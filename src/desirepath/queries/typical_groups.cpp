@@ -14,14 +14,18 @@ std::string usual_major(const Cohort& cohort) {
 }
 
 std::string subject_of(const Course& course) {
-  return !course.subject.empty() ? course.subject : !course.school.empty() ? course.school : "all courses";
+  return !course.subject.empty() ? course.subject : course.school;
+}
+
+bool has_subjects(const Schema& schema) {
+  return std::ranges::any_of(schema.courses(), [](const Course& course) { return !subject_of(course).empty(); });
 }
 
 nlohmann::ordered_json GroupPortrait::to_json(const Schema& schema) const {
   nlohmann::ordered_json json;
   json["students"] = students;
   json["courses"] = courses;
-  json["subjects"] = subjects;
+  if (has_subjects(schema)) json["subjects"] = subjects;
   json["courses_in_major"] = in_major ? nlohmann::ordered_json(*in_major) : nlohmann::ordered_json();
   for (const auto& [subject, count] : by_subject)
     json["courses_by_subject"][subject] = count;
@@ -35,6 +39,7 @@ std::optional<GroupPortrait> portray(const Cohort& cohort, const std::vector<std
                                      const std::string& major, const Disclosure& disclosure) {
   constexpr std::size_t most_shown = 10;
   const Schema& schema = cohort.schema();
+  const bool by_subject = has_subjects(schema);
   const Attribute* majors = major.empty() ? nullptr : &cohort.attribute(major);
   GroupPortrait portrait;
   portrait.students = std::ssize(students);
@@ -50,15 +55,15 @@ std::optional<GroupPortrait> portray(const Cohort& cohort, const std::vector<std
     for (const Id bit : cohort.bits(s)) {
       const Course& course = schema.course(schema.course_of(bit));
       portrait.courses += 1 / count;
-      subjects[subject_of(course)].first += 1;
-      own.insert(subject_of(course));
+      if (by_subject) subjects[subject_of(course)].first += 1;
+      if (by_subject) own.insert(subject_of(course));
       courses.insert(schema.course_of(bit));
       if (code < 0) continue;
       const std::string& value = majors->values[static_cast<std::size_t>(code)];
       in_major += value == course.subject || value == course.school || value == course.concentration ? 1 : 0;
     }
-    portrait.subjects += static_cast<double>(own.size()) / count;
-    taking_any += own.empty() ? 0 : 1;
+    portrait.subjects += static_cast<double>(own.size() - own.count("")) / count;
+    taking_any += courses.empty() ? 0 : 1;
     for (const std::string& subject : own)
       ++subjects[subject].second;
     for (const Id course : courses)
@@ -74,7 +79,7 @@ std::optional<GroupPortrait> portray(const Cohort& cohort, const std::vector<std
   std::size_t at = 0;
   for (const auto& [subject, cell] : subjects) {
     if (hidden[at++] == 0)
-      portrait.by_subject.emplace_back(subject, cell.first / count);
+      portrait.by_subject.emplace_back(subject.empty() ? "no subject" : subject, cell.first / count);
     else
       others += cell.first / count;
   }

@@ -17,7 +17,7 @@ namespace desirepath::inline queries {
 struct GroupPortrait {
   std::int64_t students = 0;
   double courses = 0;              // a student
-  double subjects = 0;             // different ones, a student
+  double subjects = 0;             // different ones, a student; 0 where courses have none
   std::optional<double> in_major;  // courses in the own major, a student; where majors are known
   std::vector<std::pair<std::string, double>> by_subject;  // courses a student, most first
   std::vector<std::pair<Id, double>> most_taken;           // course, share of the group; each by enough students
@@ -31,8 +31,10 @@ std::optional<GroupPortrait> portray(const Cohort& cohort, const std::vector<std
 /// The attribute called major; empty where there is none.
 std::string usual_major(const Cohort& cohort);
 
-/// What courses are grouped by: subject, else school, else nothing.
+/// What courses are grouped by: subject, else school, else nothing (empty).
 std::string subject_of(const Course& course);
+/// Whether any course has one.
+bool has_subjects(const Schema& schema);
 
 /// One bit of a pathway, and how likely it is given all the rest of it.
 struct Surprise {

@@ -107,10 +107,15 @@ Figure enrollment_areas(const ToldCohort& told) {
         moved = std::max(moved, std::abs(last - first));
       }
     }
-    // Courses of no subject are no subject.
-    const std::size_t largest = series.groups.front() == "no " + grouping ? 1 : 0;
-    finding += concat("; the largest ", grouping, " is ", series.groups[largest], " (",
-                      percent(static_cast<double>(sum(series.enrollments[largest])) / std::max(1.0, all)), ")");
+    // Courses of no subject are no subject, nor are small ones together.
+    std::size_t largest = 0;
+    while (largest < series.groups.size() &&
+           (series.groups[largest] == "no " + grouping || series.groups[largest] == "other"))
+      ++largest;
+    if (largest < series.groups.size()) {
+      finding += concat("; the largest ", grouping, " is ", series.groups[largest], " (",
+                        percent(static_cast<double>(sum(series.enrollments[largest])) / std::max(1.0, all)), ")");
+    }
     if (full.size() > 1) {
       finding += concat(", and no share moved by more than ", fixed(100 * moved, 1), " points between ",
                         series.times[full.front()], " and ", series.times[full.back()]);

@@ -95,8 +95,15 @@ StateNames tellable_names(const ReportContext& context) {
                   used.at({profile.step, name}) > 1 ? state_name(profile, model.schema()) : name);
   }
   for (Id step = 0; step < model.hidden_states()->step_count(); ++step) {
-    for (Id k = 0; k < model.hidden_states()->state_count(); ++k)
-      names.emplace(std::pair(step, k), filled(words::state_number, {std::to_string(k)}));
+    std::vector<std::string> here;
+    std::vector<Id> states;
+    for (Id k = 0; k < model.hidden_states()->state_count(); ++k) {
+      here.push_back(names.emplace(std::pair(step, k), filled(words::state_number, {std::to_string(k)})).first->second);
+      states.push_back(k);
+    }
+    tell_apart(here, states);
+    for (std::size_t k = 0; k < here.size(); ++k)
+      names[{step, static_cast<Id>(k)}] = here[k];
   }
   return names;
 }
@@ -153,6 +160,10 @@ const AskedModel* ReportContext::answering() const {
 
 std::string ReportContext::course(const Schema& schema, Id number) const {
   return full_name(schema.course(number));
+}
+
+bool is_headline(std::string_view name) {
+  return std::ranges::find(words::no_headline, name) == words::no_headline.end();
 }
 
 std::vector<std::string> report_sections() {

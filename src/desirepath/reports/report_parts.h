@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "desirepath/queries/inference_accuracy.h"
@@ -74,6 +75,9 @@ ReportPart courses_part(const ReportContext& context);
 ReportPart calibration_part(const ReportContext& context);
 ReportPart evaluation_part(const ReportContext& context);
 ReportPart card_part(const ReportContext& context);
+
+/// Whether something of this name may be what a sentence is about: not "other", "not known", "left" and the like.
+bool is_headline(std::string_view name);
 
 /// Neighbouring bins together until no bin tells of few answers that came true, or did not.
 std::vector<CalibrationBin> merge_calibration_bins(const std::vector<CalibrationBin>& bins,

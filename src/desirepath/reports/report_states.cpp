@@ -24,6 +24,17 @@ struct TellableState {
   std::string name;
 };
 
+bool is_kind(const TellableState& entry) {
+  return entry.state.merged == 0 && !entry.state.profile.left && is_headline(entry.name);
+}
+
+/// The grid lies by concentration, subject or school: without any of them it says nothing.
+bool has_course_groups(const Schema& schema) {
+  return std::ranges::any_of(schema.courses(), [](const Course& course) {
+    return !course.concentration.empty() || !course.subject.empty() || !course.school.empty();
+  });
+}
+
 std::vector<TellableState> states_to_tell(const ReportContext& context) {
   const std::vector<std::uint8_t>& tellable = context.tellable(context.input.states);
   std::vector<TellableState> told;
@@ -141,14 +152,17 @@ std::vector<std::string> add_groups(const ReportContext& context, const StateFlo
   const auto [shares, found] = compare_groups(flows, paths, groups_of(students, settings.by), context.disclosure, null,
                                               settings.chance.q);
   if (shares.empty()) return {filled(words::groups_none, {settings.by})};
-  const GroupShare& first = shares.front();
-  const PathNode& node = flows.nodes[first.node];
   part.section->tables.push_back({"groups", filled(words::groups_caption, {settings.by}),
                                   group_table(context, flows, shares),
                                   filled(words::groups_reading, {chance_words(found, "difference", "differences")})});
-  part.points.push_back(filled(words::groups_point,
-                               {settings.by, percent(first.share), concat(settings.by, " ", first.group), node.name,
-                                context.input.states.model().schema().period(node.step), percent(first.others_share)}));
+  const auto first = std::ranges::find_if(shares, [&](const GroupShare& share) {
+    return is_headline(share.group) && is_headline(flows.nodes[share.node].name);
+  });
+  if (first == shares.end()) return {};
+  const PathNode& node = flows.nodes[first->node];
+  part.points.push_back(filled(
+      words::groups_point, {settings.by, percent(first->share), concat(settings.by, " ", first->group), node.name,
+                            context.input.states.model().schema().period(node.step), percent(first->others_share)}));
   return {};
 }
 
@@ -159,32 +173,45 @@ ReportPart states_part(const ReportContext& context) {
   const HiddenStates& states = *context.states();
   const Schema& schema = context.input.states.model().schema();
   const std::vector<TellableState> told = states_to_tell(context);
+  // The largest kind of a period: merged small ones, and having left, are none.
   const auto first_of = [&](Id step) {
-    return std::ranges::find_if(told, [&](const TellableState& entry) { return entry.state.profile.step == step; });
+    return std::ranges::find_if(
+        told, [&](const TellableState& entry) { return entry.state.profile.step == step && is_kind(entry); });
   };
   const Id last = states.step_count() - 1;
-  const TellableState &early = *first_of(0), &late = *first_of(last);
+  const auto early = first_of(0), late = first_of(last);
+  const auto kinds = std::ranges::count_if(
+      told, [](const TellableState& entry) { return entry.state.profile.step == 0 && is_kind(entry); });
   PageSection section{"states", std::string(words::states_title)};
-  section.finding = last == 0 ? filled(words::states_finding_one,
-                                       {std::to_string(told.size()), early.name, percent(early.state.profile.share)})
-                              : filled(words::states_finding,
-                                       {period_of(states, schema, 0), early.name, percent(early.state.profile.share),
-                                        period_of(states, schema, last), late.name, percent(late.state.profile.share)});
+  if (early == told.end()) {
+    section.finding = words::states_finding_none;
+  } else if (last == 0) {
+    section.finding =
+        filled(words::states_finding_one, {std::to_string(kinds), early->name, percent(early->state.profile.share)});
+  } else if (late == told.end()) {
+    section.finding = filled(words::states_finding_early,
+                             {period_of(states, schema, 0), early->name, percent(early->state.profile.share)});
+  } else {
+    section.finding = filled(words::states_finding,
+                             {period_of(states, schema, 0), early->name, percent(early->state.profile.share),
+                              period_of(states, schema, last), late->name, percent(late->state.profile.share)});
+  }
   section.text = {std::string(words::states_text)};
-  section.figures.push_back({grid_figure(context), std::string(words::grid_reading)});
+  if (has_course_groups(schema)) section.figures.push_back({grid_figure(context), std::string(words::grid_reading)});
   section.tables.push_back({"kinds", std::string(words::states_caption), state_table(context, told),
                             std::string(words::states_reading), told.size() > 20});
   const ShownStates shown = shown_states(context.input.states.stored, 0, context.disclosure);
-  section.notes = {filled(words::states_basis, {with_separators(std::llround(shown.counts.row(0).sum()))})};
+  section.notes = {filled(last == 0 ? words::states_basis_all : words::states_basis,
+                          {with_separators(std::llround(shown.counts.row(0).sum())), period_of(states, schema, 0)})};
   if (shown.withheld > 0)
     section.notes.push_back(
         filled(words::states_merged, {std::to_string(shown.withheld), std::to_string(context.disclosure.least())}));
-  const auto kinds = std::ranges::count_if(
-      told, [](const TellableState& entry) { return entry.state.profile.step == 0 && entry.state.merged == 0; });
-  return {std::move(section),
-          {filled(words::states_point, {period_of(states, schema, 0), std::to_string(kinds), early.name,
-                                        percent(early.state.profile.share)})},
-          {}};
+  std::vector<std::string> points;
+  if (early != told.end()) {
+    points.push_back(filled(words::states_point, {period_of(states, schema, 0), std::to_string(kinds), early->name,
+                                                  percent(early->state.profile.share)}));
+  }
+  return {std::move(section), std::move(points), {}};
 }
 
 ReportPart flows_part(const ReportContext& context) {
@@ -201,14 +228,15 @@ ReportPart flows_part(const ReportContext& context) {
   ReportPart part{PageSection{"flows", std::string(words::flows_title)}, {}, {}};
   PageSection& section = *part.section;
   const auto is_named = [&](std::size_t node) {
-    return flows.nodes[node].kind == NodeKind::states && flows.nodes[node].name != words::other;
+    return flows.nodes[node].kind == NodeKind::states && is_headline(flows.nodes[node].name);
   };
   const auto common = std::ranges::find_if(
       flows.paths, [&](const StatePath& path) { return std::ranges::all_of(path.nodes, is_named); });
   if (common == flows.paths.end()) {
-    section.finding = filled(words::flows_finding_none, {std::to_string(context.disclosure.least())});
+    section.finding = filled(flows.has_common_path ? words::flows_finding_withheld : words::flows_finding_none,
+                             {std::to_string(context.disclosure.least())});
   } else {
-    const bool is_largest = common == flows.paths.begin();
+    const bool is_largest = common == flows.paths.begin() && flows.tells_largest_path;
     section.finding = filled(is_largest ? words::flows_finding : words::flows_finding_shown,
                              {path_text(flows, *common), with_separators(std::llround(common->students)),
                               with_separators(std::ssize(paths))});
@@ -217,7 +245,7 @@ ReportPart flows_part(const ReportContext& context) {
   }
   auto surest = flows.flows.end();
   for (auto flow = flows.flows.begin(); flow != flows.flows.end(); ++flow) {
-    const bool can_head = is_named(flow->from) && is_named(flow->to);
+    const bool can_head = flow->of_all && is_named(flow->from) && is_named(flow->to);
     if (can_head && (surest == flows.flows.end() || flow->probability > surest->probability)) surest = flow;
   }
   if (surest != flows.flows.end()) {

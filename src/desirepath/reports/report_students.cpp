@@ -6,6 +6,7 @@
 
 #include "desirepath/core/text.h"
 #include "desirepath/queries/delays.h"
+#include "desirepath/queries/held_out.h"
 #include "desirepath/queries/student_groups.h"
 #include "desirepath/queries/student_scores.h"
 #include "desirepath/queries/typicality.h"
@@ -85,8 +86,14 @@ ReportPart typicality_part(const ReportContext& context) {
     return {std::nullopt, {}, filled(words::typicality_few, {std::to_string(context.disclosure.least())})};
   const StudentScores scores = score_students(asked.model(), EvidenceBatch::of(students),
                                               asked.model().likelihood_kinds().front(), context.input.compute);
-  const Percentiles typical =
-      percentiles(scores.log_likelihood, groups_by_presence(students, context.disclosure.least()));
+  std::string why_not;
+  const std::optional<LeftOutScores> left_out =
+      left_out_scores(asked.stored, students, scores.kind, LeaveOut::automatic, context.stream("left out"),
+                      context.input.compute, context.input.progress, why_not);
+  const std::vector<double> ranked =
+      left_out ? std::vector<double>(left_out->log_likelihood.begin(), left_out->log_likelihood.end())
+               : scores.log_likelihood;
+  const Percentiles typical = percentiles(ranked, groups_by_presence(students, context.disclosure.least()));
   const std::vector<std::int64_t> order = least_typical_first(typical);
   const std::string major = usual_major(students);
   const auto tenth = static_cast<std::ptrdiff_t>(size);
@@ -98,10 +105,10 @@ ReportPart typicality_part(const ReportContext& context) {
   const std::vector<std::string> numbers = {fixed(unusual.courses, 1), fixed(unusual.subjects, 1),
                                             fixed(usual.courses, 1), fixed(usual.subjects, 1)};
   PageSection section{"typicality", std::string(words::typicality_title)};
-  const bool has_subjects = unusual.subjects > 1 || usual.subjects > 1;
-  section.finding = filled(has_subjects ? words::typicality_finding : words::typicality_finding_no_subjects, numbers);
+  const bool by_subject = has_subjects(students.schema());
+  section.finding = filled(by_subject ? words::typicality_finding : words::typicality_finding_no_subjects, numbers);
   section.text = {std::string(words::typicality_text)};
-  section.figures.push_back({coursework_pies(usual, unusual), std::string(words::pies_reading)});
+  if (by_subject) section.figures.push_back({coursework_pies(usual, unusual), std::string(words::pies_reading)});
   std::vector<double> possible = scores.log_likelihood;
   std::erase_if(possible, [](double value) { return !std::isfinite(value); });
   if (context.disclosure.rests(static_cast<double>(possible.size()))) {
@@ -109,14 +116,16 @@ ReportPart typicality_part(const ReportContext& context) {
     const std::vector<TypicalityBin> bins = bins_of(possible, context.disclosure, merged);
     section.figures.push_back({typicality_histogram(bins, merged), std::string(words::typicality_reading)});
   }
-  section.notes = {filled(words::typicality_basis, {with_separators(students.student_count()), asked.model().name()})};
+  section.notes = {filled(left_out ? words::typicality_basis_left_out : words::typicality_basis,
+                          {with_separators(students.student_count()), asked.model().name()})};
+  if (!why_not.empty()) section.notes.emplace_back(words::typicality_own);
   if (scores.impossible > 0) {
     section.notes.push_back(context.disclosure.rests(static_cast<double>(scores.impossible))
                                 ? filled(words::impossible, {with_separators(scores.impossible)})
                                 : std::string(words::impossible_few));
   }
   std::string finding = section.finding;
-  return {std::move(section), {has_subjects ? filled(words::typicality_point, numbers) : std::move(finding)}, {}};
+  return {std::move(section), {by_subject ? filled(words::typicality_point, numbers) : std::move(finding)}, {}};
 }
 
 ReportPart delays_part(const ReportContext& context) {
@@ -142,11 +151,13 @@ ReportPart delays_part(const ReportContext& context) {
         keep_certain_delays(delays, judged, groups, schema.course_count(), null, context.settings.chance.q);
     section.notes.push_back(filled(words::delays_chance, {by, chance_words(found, "difference", "differences")}));
   }
+  const auto is_late = [](const GroupDelay& delay) { return delay.effect() - 1.96 * delay.error() > 0; };
   const auto latest =
-      std::ranges::find_if(delays, [](const GroupDelay& delay) { return delay.effect() - 1.96 * delay.error() > 0; });
+      std::ranges::find_if(delays, [&](const GroupDelay& delay) { return is_late(delay) && is_headline(delay.group); });
   if (latest == delays.end()) {
-    section.finding =
-        by.empty() || !delays.empty() ? std::string(words::delays_none) : filled(words::delays_none_by, {by});
+    section.finding = std::ranges::any_of(delays, is_late) ? std::string(words::delays_unnamed)
+                      : by.empty() || !delays.empty()      ? std::string(words::delays_none)
+                                                           : filled(words::delays_none_by, {by});
   } else {
     const std::string course = context.course(schema, latest->course), later = fixed(latest->effect(), 1);
     section.finding = by.empty() ? filled(words::delays_finding_all, {course, later})
@@ -159,9 +170,8 @@ ReportPart delays_part(const ReportContext& context) {
         {delay_chart(delays, schema, by, std::ssize(judged)), std::string(words::delays_reading)});
   constexpr double most_by_chance = 0.05;
   constexpr std::size_t most_pairs = 8;
-  const auto students = std::ssize(judged);
   std::vector<JudgedStudent> single =
-      one_period_students(asked->students, students, context.stream("delays").child("one period"));
+      one_period_students(asked->students, std::ssize(judged), context.stream("delays").child("one period"));
   std::ranges::move(single, std::back_inserter(judged));
   std::vector<ApartPair> apart = surely_apart(judged, schema.course_count(), most_by_chance, context.disclosure);
   apart.resize(std::min(apart.size(), most_pairs));
@@ -202,11 +212,31 @@ std::vector<CalibrationBin> merge_calibration_bins(const std::vector<Calibration
 }
 
 ReportPart calibration_part(const ReportContext& context) {
+  constexpr double most_seconds = 120;
+  constexpr std::int64_t most_trained = 4000, asked_of_each = 4;  // students trained on for one asked about
   const AskedModel& asked = context.judging();
   const std::string few = filled(words::calibration_few, {std::to_string(context.disclosure.least())});
   if (asked.model().schema().period_count() < 3) return {std::nullopt, {}, few};
-  const Cohort students = drawn_students(asked, context.settings.students, context.stream("calibration"));
-  const InferenceScore score = infer_period(asked.model(), asked.students, students, {}, context.input.compute);
+  // The model may have learned from any student of the page, so another one is trained in the same way on some of them
+  // and asked about the others.
+  const std::int64_t most = std::min(context.settings.students, most_trained + most_trained / asked_of_each);
+  const Cohort drawn = drawn_students(asked, most, context.stream("calibration"));
+  std::vector<std::int64_t> order(static_cast<std::size_t>(drawn.student_count()));
+  std::iota(order.begin(), order.end(), 0);
+  RandomStream stream = context.stream("calibration").child("parts");
+  shuffle(order, stream);
+  std::vector<std::int64_t> trained, held_out;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    (i % (asked_of_each + 1) == 0 ? held_out : trained).push_back(order[i]);
+  std::ranges::sort(trained);
+  std::ranges::sort(held_out);
+  const Cohort training = drawn.select(trained), students = drawn.select(held_out);
+  if (!context.disclosure.rests(static_cast<double>(held_out.size()))) return {std::nullopt, {}, few};
+  const std::optional<double> seconds = seconds_to_train_alike(asked.stored, training, context.input.compute);
+  if (!seconds || *seconds > most_seconds) return {std::nullopt, {}, std::string(words::calibration_unknown)};
+  const std::unique_ptr<Model> alike =
+      train_alike(asked.stored, training, context.input.compute, context.input.progress);
+  const InferenceScore score = infer_period(*alike, training, students, {}, context.input.compute);
   const std::vector<CalibrationBin> bins = merge_calibration_bins(score.bins, context.disclosure);
   if (!context.disclosure.rests(static_cast<double>(score.students)) || bins.empty()) return {std::nullopt, {}, few};
   PageSection section{"calibration", std::string(words::calibration_title)};
@@ -214,8 +244,11 @@ ReportPart calibration_part(const ReportContext& context) {
   section.text = {std::string(words::calibration_text)};
   section.figures.push_back(
       {calibration_figure(bins, asked.model().name(), score.students), std::string(words::calibration_reading)});
-  section.notes = {filled(words::calibration_basis, {with_separators(score.students), asked.model().name()})};
-  return {std::move(section), {filled(words::calibration_point, {percent(score.accuracy)})}, {}};
+  section.notes = {filled(words::calibration_basis,
+                          {with_separators(score.students), alike->name(), with_separators(training.student_count())})};
+  return {std::move(section),
+          {filled(words::calibration_point, {percent(score.accuracy), percent(score.most_frequent)})},
+          {}};
 }
 
 ReportPart evaluation_part(const ReportContext& context) {

@@ -61,6 +61,8 @@ inline constexpr Text share = "share";
 inline constexpr Text states_title = "The kinds of students";
 inline constexpr Text states_finding =
     "In period {0} the largest kind is {1} ({2} of the students), in period {3} {4} ({5}).";
+inline constexpr Text states_finding_none = "No kind of students is large enough to be named.";
+inline constexpr Text states_finding_early = "In period {0} the largest kind is {1} ({2} of the students).";
 inline constexpr Text states_finding_one = "The largest of {0} kinds is {1}: {2} of the students.";
 inline constexpr Text states_text =
     "The model sorts students by what they take into kinds that nobody named beforehand. A kind is named here by the "
@@ -76,8 +78,14 @@ inline constexpr Text grid_reading =
     "colour form a concentration that students made, whether the catalog has it or not.";
 inline constexpr Text states_merged =
     "{0} kinds resting on fewer than {1} students, or telling of such, are shown together as other.";
-inline constexpr Text states_basis = "n = {0} students the model was trained on; counts are expected numbers.";
+inline constexpr Text states_basis =
+    "n = {0} students of period {1}, which the model was trained on; counts are expected numbers.";
+inline constexpr Text states_basis_all = "n = {0} students the model was trained on; counts are expected numbers.";
 inline constexpr Text other = "other";
+/// What is no kind of students, or no group of theirs, by its name.
+inline constexpr std::array<Text, 11> no_headline = {"other",   "others",       "not known", "no subject",
+                                                     "left",    "before entry", "away",      "finished",
+                                                     "not yet", "not enrolled", "absent"};
 inline constexpr Text state_number = "state {0}";
 inline constexpr Text period = "period";
 inline constexpr Text kind = "kind";
@@ -92,6 +100,9 @@ inline constexpr Text flows_title = "How they move from year to year";
 inline constexpr Text flows_finding = "{1} of {2} students share one path: {0}.";
 inline constexpr Text flows_finding_shown =
     "{1} of {2} students share the path {0}, the most common of those between named kinds that can be shown.";
+inline constexpr Text flows_finding_withheld =
+    "The most common path is not shown: it would tell of fewer than {0} students, or leads through kinds too small to "
+    "be named.";
 inline constexpr Text flows_finding_none = "No single path through all periods is taken by {0} students or more.";
 inline constexpr Text flows_point = "The most common path is {0} ({1} of the students).";
 inline constexpr Text flows_point_shown =
@@ -143,6 +154,10 @@ inline constexpr Text typicality_reading =
     "To the right the students whose courses the model expects most, to the left those it expects least. Each point is "
     "a natural logarithm of a probability.";
 inline constexpr Text typicality_basis = "n = {0} students, judged by {1}.";
+inline constexpr Text typicality_basis_left_out =
+    "n = {0} students, judged by {1}; ranked each without the student's own record, which the model was trained on.";
+inline constexpr Text typicality_own =
+    "The model was trained on these students, and finds those it knows by heart too typical.";
 inline constexpr Text typicality_few = "Typicality: a tenth of the students would be fewer than {0}.";
 inline constexpr Text typicality_unknown = "Typicality: the model gives no probability of a student.";
 inline constexpr Text impossible = "{0} students whom the model holds impossible are left out.";
@@ -214,6 +229,7 @@ inline constexpr Text delays_none = "No course is clearly taken late.";
 inline constexpr Text delays_none_by =
     "By {0}, no group takes a course later or earlier than the others by more than chance would give.";
 inline constexpr Text delays_chance = "By {0}: {1}.";
+inline constexpr Text delays_unnamed = "Courses are clearly taken late only by students of no named group.";
 inline constexpr Text delays_point = "{0} is reached {1} periods later by students with {2} than by the others.";
 inline constexpr Text delays_point_all =
     "{0} is taken {1} periods later than the rest of its students' records suggests.";
@@ -250,17 +266,24 @@ inline constexpr Text courses_withheld = "{0} courses of fewer than {1} students
 // Calibration.
 inline constexpr Text calibration_title = "How far to trust the answers";
 inline constexpr Text calibration_finding =
-    "Asked for a period that it was not shown, the model is right for {0} of the most common courses; always giving "
+    "Asked about students it has never seen, such a model says rightly in {0} of the cases whether they take one of "
     "the "
-    "more frequent answer is right for {1}.";
+    "most common courses of a hidden period; always giving the more frequent answer is right in {1}.";
 inline constexpr Text calibration_point =
-    "The model's probabilities can be checked: it fills in a hidden period right in {0} of the cases.";
+    "The answers can be checked: for students it has never seen, such a model fills in a hidden period right in {0} of "
+    "the cases; always giving the more frequent answer is right in {1}.";
 inline constexpr Text calibration_text =
-    "A period in the middle is hidden and asked for, given the first and the last. Where the model says 30 %, three of "
-    "ten should come true. The students are of the same cohort, which the model may have learned from.";
+    "A model is trained in the same way on four fifths of the students and asked about the others: a period in the "
+    "middle is hidden, the first and the last are given. Where the model says 30 %, three of ten should come true. The "
+    "model of this page has learned from more students and should be no worse.";
 inline constexpr Text calibration_reading =
     "Points on the diagonal: what the model says comes true as often as it says.";
-inline constexpr Text calibration_basis = "n = {0} students present in the periods of the task, answered by {1}.";
+inline constexpr Text calibration_basis =
+    "n = {0} students enrolled in the periods of the task, answered by {1} trained on {2} others.";
+inline constexpr Text calibration_unknown =
+    "How far to trust the answers: a model would have to be trained again without the students it is asked about, "
+    "which "
+    "takes long. desirepath evaluate measures it; give the result with --evaluation.";
 inline constexpr Text calibration_few =
     "How far to trust the answers: three periods and {0} students present in them are needed.";
 
@@ -319,8 +342,8 @@ inline constexpr Text demo_states =
     "Kinds of students and their paths: a contextual mixture ({0}) of the {1} students of {2}, {3} states a period, of "
     "the courses that {4} or more of them take.";
 inline constexpr Text demo_answers =
-    "Prerequisites, plans, delays, typicality and calibration: one hidden tree, H = {0}, trained on {1} students of "
-    "the university.";
+    "Prerequisites, plans, delays and typicality: one hidden tree, H = {0}, trained on {1} students of the university; "
+    "calibration: another one trained in the same way on some of the students and asked about others.";
 inline constexpr Text demo_evaluation = "Error by K: {0} at K = {1}, one seed, {2} of these students.";
 inline constexpr Text demo_intervals =
     "Intervals are those of the students drawn; no model was fitted again for them (no refits).";
