@@ -137,7 +137,9 @@ TEST(EnrolledPaths, SharesWithinGroupsAreOfEnrolledStudents) {
   add(20, 1, {1, 1});
   add(20, 1, {1, place_of(left, 2)});
   const StateFlows flows = flows_of(count_paths(paths), chain, Disclosure(10), {}, NodeSizes::exact);
-  const auto shares = compare_groups(flows, paths, groups, Disclosure(10));
+  const Compute compute(1);
+  const LabelNull null{std::vector<Id>(paths.size(), 0), RandomStream(5), compute};
+  const std::vector<GroupShare> shares = compare_groups(flows, paths, groups, Disclosure(10), null, 1).shares;
   const auto found = std::ranges::find_if(shares, [&](const GroupShare& share) {
     return flows.nodes[share.node].step == 1 && flows.nodes[share.node].states == std::vector<Id>{0};
   });
@@ -149,7 +151,7 @@ TEST(EnrolledPaths, SharesWithinGroupsAreOfEnrolledStudents) {
   EXPECT_DOUBLE_EQ(found->others_share, 0.5);
   for (const GroupShare& share : shares)
     EXPECT_EQ(flows.nodes[share.node].kind, NodeKind::states);
-  for (const StateGroupCell& cell : states_by_group(flows, paths, groups, Disclosure(10))) {
+  for (const StateGroupCell& cell : states_by_group(flows, paths, groups, Disclosure(10), null).cells) {
     EXPECT_EQ(flows.nodes[cell.node].kind, NodeKind::states);
     EXPECT_TRUE(cell.has_share && cell.is_of_enrolled);
     const bool is_later = flows.nodes[cell.node].step == 1;

@@ -282,7 +282,7 @@ TEST_P(Questions, TimingsAreJudgedByTheOtherCourses) {
   const std::vector<std::vector<Id>> records = {{0, 4, 8}, {1, 3, 5, 6}, {2, 6}, {4, 5, 7}, {0, 2, 7}};
   const auto is_away = [](std::int64_t s, Id t) { return s == 4 && t == 1; };
   const Cohort cohort = test::changed(test::cohort_of_bits(schema(), records),
-                                      [](CohortParts& parts) { parts.presence[4 * 3 + 1] = Presence::unknown; });
+                                      [](CohortParts& parts) { parts.status[4 * 3 + 1] = EnrollmentStatus::unknown; });
   const auto judged = judge_timings(*stored_.model, cohort, 100, true, RandomStream(2), compute_);
   ASSERT_EQ(judged.size(), records.size());
   for (const JudgedStudent& student : judged) {
