@@ -49,6 +49,35 @@ class Ask(ProgramTest):
         self.run_program("infer", "m.desirepath", "few.csv", "--total", "--period", "2", code=5)
         self.run_program("infer", "m.desirepath", "t.csv", "--total", "--min-cell", "2", code=2)
 
+    def test_totals_say_who_returns(self):
+        lines = ["student,term,course"]
+        for s in range(120):
+            year = 2015 + s % 3
+            lines += [f"s{s:03d},{year} Fall,C{c}" for c in range(5) if (s + c) % 3]
+            if s % 4:  # three of four come back
+                lines += [f"s{s:03d},{year + 1} Fall,C{c}" for c in range(5) if (s * c) % 3 != 1]
+        self.write("dated.csv", "\n".join(lines) + "\n")
+        for absent in ("auto", "unknown"):
+            self.run_program("prepare", "dated.csv", "--min-takers", 1, "--data-end", "2018 Fall", "--absent", absent, "--out", f"{absent}.cohort")
+            self.run_program("fit", f"{absent}.cohort", "--model", "nb", "--states", 2, "--out", f"{absent}.desirepath")
+        def totals(model, cohort):
+            return self.run_program("infer", f"{model}.desirepath", f"{cohort}.cohort", "--known-periods", 1, "--period", 2, "--total", "--json").json
+        # The model knows nothing of leaving: what is expected were all to return, and scaled by how many did.
+        found = totals("unknown", "auto")
+        self.assertEqual((found["all_return"], found["returning"]), (True, [{"period": "2", "from": "1", "percent": 75}]))
+        self.assertGreater(len(found["courses"]), 3)
+        for row in found["courses"]:
+            self.assertTrue(close(row["scaled"], 0.75 * row["expected"]), row)
+        # Nor do the data.
+        self.assertEqual(totals("unknown", "unknown")["returning"], [{"period": "2", "from": "1"}])
+        # The model knows it: three of four are expected, and the totals are those of who comes.
+        known = totals("auto", "auto")
+        self.assertFalse(known["all_return"])
+        self.assertLess(abs(known["returning"][0]["expected_enrolled"] - 90), 4)
+        expected = [sum(row["expected"] for row in answer["courses"]) for answer in (known, found)]
+        self.assertLess(abs(expected[0] / expected[1] - 0.75), 0.04)
+        self.assertTrue(all(row["scaled"] is None for row in known["courses"]))
+
     def test_samples_are_a_table_that_prepare_reads(self):
         out = self.run_program("sample", "m.desirepath", "--count", 300, "--csv").out
         self.write("drawn.csv", out)

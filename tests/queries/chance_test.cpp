@@ -1,4 +1,6 @@
 // What chance gives: q-values against their formula, shuffles and permutations against enumeration.
+#include "desirepath/queries/chance.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -8,7 +10,6 @@
 #include "support/example_cohorts.h"
 #include "support/support.h"
 
-#include "desirepath/queries/chance.h"
 #include "desirepath/queries/company.h"
 #include "desirepath/queries/enrollment_shuffle.h"
 #include "desirepath/queries/label_permutation.h"

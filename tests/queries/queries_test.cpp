@@ -467,7 +467,7 @@ TEST(Company, IsMoreThanTheSubjectsShareSays) {
   add(50, {1});
   add(9, {0, 1});  // of one subject: no company
   const auto pairs = count_company(things);
-  ASSERT_EQ(pairs.size(), 4U);  // those of different subjects
+  ASSERT_EQ(pairs.size(), 4U);                             // those of different subjects
   const double x = 209, share_a = (40 + 10 + 50 + 9) / x;  // of the students of X
   const auto first = std::ranges::find_if(pairs, [](const Company& pair) { return pair.a == 0 && pair.b == 2; });
   ASSERT_NE(first, pairs.end());

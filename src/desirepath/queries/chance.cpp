@@ -42,8 +42,9 @@ ChanceOfFindings cut_by_rank(const std::vector<double>& scores, const ByChance& 
 }  // namespace
 
 void ChanceSettings::declare(SettingVisitor& visit) {
-  visit(Setting("q", "largest q-value of a finding that is listed: the expected share of chance findings in a list cut "
-                     "there (1: all)")
+  visit(Setting("q",
+                "largest q-value of a finding that is listed: the expected share of chance findings in a list cut "
+                "there (1: all)")
             .above(0)
             .at_most(1)
             .taking("Q"),
@@ -86,9 +87,8 @@ ChanceOfFindings NullCounts::chance() const {
   std::int64_t sum = 0;
   for (std::size_t i = scores_.size(); i-- > 0;)
     above[i] = sum += reached_[i + 1];
-  return cut_by_rank(scores_, [&](std::size_t rank) {
-    return static_cast<double>(1 + above[rank]) / static_cast<double>(1 + sets_);
-  });
+  return cut_by_rank(
+      scores_, [&](std::size_t rank) { return static_cast<double>(1 + above[rank]) / static_cast<double>(1 + sets_); });
 }
 
 ChanceOfFindings chance_from_p_values(const std::vector<double>& p_values, std::int64_t tests) {

@@ -52,7 +52,8 @@ CompanyThings CompanyThings::concentrations(const Schema& schema, const CompanyT
   for (const auto& taken : courses.of_student) {
     std::ranges::fill(counts, 0);
     for (const std::int64_t c : taken) {
-      if (of_course[static_cast<std::size_t>(c)] >= 0) ++counts[static_cast<std::size_t>(of_course[static_cast<std::size_t>(c)])];
+      if (of_course[static_cast<std::size_t>(c)] >= 0)
+        ++counts[static_cast<std::size_t>(of_course[static_cast<std::size_t>(c)])];
     }
     things.of_student.emplace_back();
     for (std::size_t thing = 0; thing < counts.size(); ++thing) {
@@ -186,8 +187,7 @@ FoundCompany find_company(const Cohort& cohort, const Disclosure& disclosure, do
   // From one table in the middle to all others, the real one among them: as likely forth as back, so that with nothing
   // there the real one is one of many alike, however slowly tables mix (Besag and Clifford 1989).
   const EnrollmentTable hub = real.shuffled(stream.child("hub"));
-  const std::vector<double> lifts =
-      shuffled_lifts(schema, hub, counted.pairs.size(), stream.child("lifts"), compute);
+  const std::vector<double> lifts = shuffled_lifts(schema, hub, counted.pairs.size(), stream.child("lifts"), compute);
   const auto scores_of = [&](CountedCompany& data, std::vector<std::size_t>* numbers) {
     std::vector<double> scores;
     for (std::size_t p = 0; p < data.pairs.size(); ++p) {

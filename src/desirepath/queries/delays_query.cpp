@@ -176,8 +176,7 @@ std::unique_ptr<Answer> answer_delays(const QueryInput& input) {
   answer->delays = find_delays(judged, groups.of_student, groups.names, schema.course_count(), disclosure);
   if (!settings.by.empty()) {
     const LabelNull null{label_strata(cohort, settings.by), RandomStream(input.seed).child("labels"), input.compute};
-    answer->found =
-        keep_certain_delays(answer->delays, judged, groups, schema.course_count(), null, settings.chance.q);
+    answer->found = keep_certain_delays(answer->delays, judged, groups, schema.course_count(), null, settings.chance.q);
   }
   if (goal) {
     answer->goal = schema.course(*goal).name;

@@ -63,7 +63,8 @@ void EnrollmentRows::shuffle(int rounds, RandomStream stream) {
   }
 }
 
-EnrollmentTable::EnrollmentTable(const Cohort& cohort) : periods_(static_cast<std::size_t>(cohort.schema().period_count())) {
+EnrollmentTable::EnrollmentTable(const Cohort& cohort)
+    : periods_(static_cast<std::size_t>(cohort.schema().period_count())) {
   std::vector<Id> courses;
   for (std::size_t t = 0; t < periods_.size(); ++t) {
     for (std::int64_t s = 0; s < cohort.student_count(); ++s) {

@@ -12,6 +12,7 @@
 #include "desirepath/queries/inference_accuracy.h"
 #include "desirepath/queries/known.h"
 #include "desirepath/queries/refits.h"
+#include "desirepath/queries/return_rate.h"
 #include "desirepath/transcripts/align.h"
 
 namespace desirepath::inline queries {
@@ -185,17 +186,41 @@ class TotalAnswer : public Answer {
     Id bit;
     double expected, low, high;
   };
+  /// Whether the students come back in a period that is asked about.
+  struct Returning {
+    Id period;
+    std::optional<Id> from;          // the last period before it of which something is known
+    std::optional<int> percent;      // of earlier students enrolled in `from`
+    std::optional<double> enrolled;  // expected by a model that knows of leaving
+  };
   TotalAnswer(const Schema& its_schema, std::int64_t its_students) : schema(its_schema), students(its_students) {}
 
   nlohmann::ordered_json to_json() const override {
-    return {{"students", students}, {"courses", table().to_json()}, {"withheld_courses", withheld}};
+    nlohmann::ordered_json json = {{"students", students}, {"all_return", !knows_leaving}};
+    json["returning"] = nlohmann::ordered_json::array();
+    for (const Returning& its : returning) {
+      nlohmann::ordered_json entry = {{"period", schema.period(its.period)}};
+      if (its.from) entry["from"] = schema.period(*its.from);
+      if (its.percent) entry["percent"] = *its.percent;
+      if (its.enrolled) entry["expected_enrolled"] = *its.enrolled;
+      json["returning"].push_back(std::move(entry));
+    }
+    json["courses"] = table().to_json();
+    json["withheld_courses"] = withheld;
+    return json;
   }
   Table table() const override {
     return table_of([](const Course& course) { return course.name; });
   }
-  void print(std::ostream& out) const override { table_of(full_name).print_text(out); }
+  void print(std::ostream& out) const override {
+    for (const Returning& its : returning)
+      out << returning_words(its) << '\n';
+    out << '\n';
+    table_of(full_name).print_text(out);
+  }
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines = {concat(
+        knows_leaving ? "" : "were all students to return, ",
         "low .. high holds the number of takers 19 times of 20: students choose for themselves",
         refits == 0 ? ", and the model is taken as it is"
                     : concat(", and the model differs over ", refits, " refits to students drawn with replacement"))};
@@ -208,15 +233,37 @@ class TotalAnswer : public Answer {
   const Schema& schema;
   std::int64_t students;
   std::vector<Row> rows;
+  std::vector<Returning> returning;
+  bool knows_leaving = false;  // the model does: its probabilities are of students who may have left
   std::int64_t withheld = 0, refits = 0;
   Disclosure disclosure;
 
  private:
+  std::string returning_words(const Returning& its) const {
+    const std::string period = concat("period ", schema.period(its.period));
+    const std::string before = its.percent ? concat(*its.percent, " % of earlier students enrolled in period ",
+                                                    schema.period(*its.from), " were enrolled again")
+                                           : "the data do not say how many did in earlier years";
+    if (its.enrolled) {
+      return concat("Of ", counted(students, "student", "students"), ", about ",
+                    with_separators(std::llround(*its.enrolled)), " are expected not to have left by ", period,
+                    its.percent ? concat("; ", before) : "", ".");
+    }
+    return concat("All ", counted(students, "student", "students"), " are assumed to be enrolled in ", period, "; ",
+                  before, its.percent ? concat(" (the column scaled: ", *its.percent, " % of expected)") : "", ".");
+  }
+  const Returning* returning_in(Id period) const {
+    const auto found = std::ranges::find(returning, period, &Returning::period);
+    return found == returning.end() ? nullptr : &*found;
+  }
   Table table_of(const std::function<std::string(const Course&)>& name) const {
-    Table all({{"period"}, {"course"}, {"expected", 1}, {"low", 1}, {"high", 1}});
-    for (const Row& row : rows)
+    Table all({{"period"}, {"course"}, {"expected", 1}, {"low", 1}, {"high", 1}, {"scaled", 1}});
+    for (const Row& row : rows) {
+      const Returning* its = returning_in(schema.period_of(row.bit));
+      const bool is_scaled = its != nullptr && its->percent && !its->enrolled;
       all.add_row({schema.period(schema.period_of(row.bit)), name(schema.course(schema.course_of(row.bit))),
-                   row.expected, row.low, row.high});
+                   row.expected, row.low, row.high, is_scaled ? Cell(row.expected * *its->percent / 100) : Cell()});
+    }
     return all;
   }
 };
@@ -283,6 +330,35 @@ std::vector<std::unique_ptr<Model>> refits_for(const QueryInput& input, const In
   if (settings.refits.count == 0) return {};
   return refit_models(input.stored, training_students(input, settings.training, "refits"), settings.refits.count,
                       RandomStream(input.seed).child("refits"), input.compute, input.progress);
+}
+
+std::vector<TotalAnswer::Returning> find_returning(const QueryInput& input, const InferSettings& settings,
+                                                   const EvidenceBatch& evidence, const std::vector<Id>& periods) {
+  std::vector<TotalAnswer::Returning> found;
+  const Model& model = input.model();
+  std::optional<Cohort> earlier;
+  if (!settings.training.empty() || input.cohort != nullptr)
+    earlier = training_students(input, settings.training, "total");
+  InferAnswer left(model, evidence);
+  if (model.models_leaving()) find_leaving(model, evidence, periods, input.compute, left);
+  for (const Id period : periods) {
+    TotalAnswer::Returning its{period, {}, {}, {}};
+    for (Id t = 0; t < period; ++t) {
+      for (std::int64_t s = 0; s < evidence.student_count() && its.from != t; ++s)
+        if (!evidence.is_unknown(s, t)) its.from = t;
+    }
+    if (its.from && earlier) its.percent = percent_enrolled_again(*earlier, *its.from, period, settings.disclosure);
+    if (model.models_leaving()) {
+      its.enrolled = static_cast<double>(evidence.student_count());
+      for (std::int64_t s = 0; s < evidence.student_count(); ++s)
+        *its.enrolled -= evidence.presence(s, period) == Presence::left ? 1 : 0;
+      for (const auto& [student, its_period, chance] : left.leaving)
+        *its.enrolled -= its_period == period ? chance : 0;
+      its.enrolled = std::round(*its.enrolled);
+    }
+    found.push_back(its);
+  }
+  return found;
 }
 
 std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
@@ -359,6 +435,8 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
     auto totals = std::make_unique<TotalAnswer>(schema, evidence.student_count());
     totals->refits = std::ssize(refits);
     totals->disclosure = settings.disclosure;
+    totals->knows_leaving = model.models_leaving();
+    totals->returning = find_returning(input, settings, evidence, periods);
     RefitSpread spread;
     for (Index b = 0; b < refitted.rows(); ++b)
       spread.add(refitted.row(b));

@@ -111,8 +111,8 @@ struct ComparedGroups {
   FindingCount found;
 };
 
-/// Differences with a q of at most `most_q` against permuted labels. Small groups are merged, and cells of few students,
-/// or telling of such, are left out; of two groups, which mirror each other, the larger share is told.
+/// Differences with a q of at most `most_q` against permuted labels. Small groups are merged, and cells of few
+/// students, or telling of such, are left out; of two groups, which mirror each other, the larger share is told.
 ComparedGroups compare_groups(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
                               const StudentGroups& groups, const Disclosure& disclosure, const LabelNull& null,
                               double most_q);

@@ -120,7 +120,8 @@ class StateGroupsAnswer : public Answer {
     return rows;
   }
   void print(std::ostream& out) const override {
-    Table rows({{"period"}, {"state"}, {by_}, {"students"}, {"enrolled"}, {"of those enrolled"}, {"of the state"}, {"q", 4}});
+    Table rows(
+        {{"period"}, {"state"}, {by_}, {"students"}, {"enrolled"}, {"of those enrolled"}, {"of the state"}, {"q", 4}});
     const auto words = [](double share, const Interval& interval) {
       return concat(fixed(100 * share, 1), " % (", fixed(100 * interval.low, 1), " to ", fixed(100 * interval.high, 1),
                     ")");

@@ -375,7 +375,8 @@ std::unique_ptr<Answer> answer_states(const QueryInput& input) {
   const auto settings = input.read<StatesSettings>();
   require_states(model, "states");
   if (settings.grid) return answer_grid(input, settings.grid_period, settings.names, settings.disclosure);
-  if (!settings.by.empty()) return answer_state_groups(input, settings.by, settings.names, settings.chance, settings.disclosure);
+  if (!settings.by.empty())
+    return answer_state_groups(input, settings.by, settings.names, settings.chance, settings.disclosure);
   if (input.students_wanted) return std::make_unique<StudentStatesAnswer>(model, *input.cohort, input.compute);
   std::vector<StateStability> stability;
   if (settings.refits > 0) {

@@ -143,14 +143,14 @@ Table group_table(const ReportContext& context, const StateFlows& flows, const s
 }
 
 /// Adds the table and the point; returns what is said where nothing differs.
-std::vector<std::string> add_groups(const ReportContext& context, const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
-                ReportPart& part) {
+std::vector<std::string> add_groups(const ReportContext& context, const StateFlows& flows,
+                                    const std::vector<std::vector<Id>>& paths, ReportPart& part) {
   const ReportSettings& settings = context.settings;
   if (settings.by.empty()) return {};
   const Cohort& students = context.input.states.students;
   const LabelNull null{label_strata(students, settings.by), context.stream("labels"), context.input.compute};
-  const auto [shares, found] = compare_groups(flows, paths, groups_of(students, settings.by), context.disclosure, null,
-                                              settings.chance.q);
+  const auto [shares, found] =
+      compare_groups(flows, paths, groups_of(students, settings.by), context.disclosure, null, settings.chance.q);
   if (shares.empty()) return {filled(words::groups_none, {settings.by})};
   part.section->tables.push_back({"groups", filled(words::groups_caption, {settings.by}),
                                   group_table(context, flows, shares),
@@ -260,8 +260,8 @@ ReportPart flows_part(const ReportContext& context) {
   if (!flows.paths.empty())
     section.tables.push_back({"paths", std::string(words::paths_caption), path_table(flows, students)});
   section.notes = add_groups(context, flows, paths, part);
-  section.notes.push_back(filled(words::flows_basis, {with_separators(std::ssize(paths)),
-                                                      enrolled_words(flows, *context.states(), schema)}));
+  section.notes.push_back(filled(
+      words::flows_basis, {with_separators(std::ssize(paths)), enrolled_words(flows, *context.states(), schema)}));
   if (context.disclosure.rests(flows.withheld))
     section.notes.push_back(filled(words::flows_withheld, {std::to_string(context.disclosure.least()),
                                                            with_separators(std::llround(flows.withheld))}));
