@@ -221,9 +221,7 @@ ReportPart flows_part(const ReportContext& context) {
   const Schema& schema = asked.model().schema();
   context.disclosure.require(asked.students.student_count());
   const std::vector<std::vector<Id>> paths = enrolled_paths(*context.states(), asked.students, context.input.compute);
-  // Shares within groups tell the sizes of nodes.
-  const StateFlows flows = flows_of(count_paths(paths), asked.model(), context.disclosure, context.state_names,
-                                    context.settings.by.empty() ? NodeSizes::as_told : NodeSizes::exact);
+  const StateFlows flows = flows_of(count_paths(paths), asked.model(), context.disclosure, context.state_names);
   const auto students = static_cast<double>(paths.size());
   ReportPart part{PageSection{"flows", std::string(words::flows_title)}, {}, {}};
   PageSection& section = *part.section;
@@ -260,6 +258,10 @@ ReportPart flows_part(const ReportContext& context) {
   if (!flows.paths.empty())
     section.tables.push_back({"paths", std::string(words::paths_caption), path_table(flows, students)});
   section.notes = add_groups(context, flows, paths, part);
+  const bool is_partly = std::ranges::any_of(
+      flows.nodes, [](const PathNode& node) { return node.kind == NodeKind::states && !node.is_exact; });
+  if (!context.settings.by.empty() && is_partly)
+    section.notes.push_back(filled(words::groups_partly, {context.settings.by}));
   section.notes.push_back(filled(
       words::flows_basis, {with_separators(std::ssize(paths)), enrolled_words(flows, *context.states(), schema)}));
   if (context.disclosure.rests(flows.withheld))
