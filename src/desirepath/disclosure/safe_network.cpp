@@ -133,10 +133,11 @@ double room_below(std::size_t nodes, const std::vector<StudentFlow>& flows, cons
 
 std::optional<Hidden> hide_in_network(std::size_t nodes, const std::vector<StudentFlow>& flows,
                                       const Disclosure& disclosure) {
-  Hidden hidden;
-  for (const StudentFlow& flow : flows)
-    hidden.push_back(flow.is_never_told || disclosure.tells(flow.students) ? 0 : 1);
-  const Hidden small = hidden;
+  Hidden hidden, small;
+  for (const StudentFlow& flow : flows) {
+    small.push_back(flow.is_never_told || disclosure.tells(flow.students) ? 0 : 1);
+    hidden.push_back(small.back() != 0 || flow.is_withheld ? 1 : 0);
+  }
   // What is hidden for one flow only helps the others.
   for (std::size_t f = 0; f < flows.size(); ++f) {
     if (small[f] == 0) continue;

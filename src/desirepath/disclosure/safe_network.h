@@ -13,6 +13,7 @@ struct StudentFlow {
   std::size_t from = 0, to = 0;  // nodes
   double students = 0;
   bool is_never_told = false;  // so that it can be anything
+  bool is_withheld = false;    // not told in any case, and to be kept hidden where it is small
 };
 
 /// Whoever comes into a node goes out of it; what goes into the network and out of it is known. The flows that may not

@@ -5,47 +5,77 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/disclosure/safe_network.h"
 
 namespace desirepath::inline queries {
 
 namespace {
 
-/// Hides in the rows of each step, of which students who were not enrolled are one; false where no choice of cells will
-/// do.
+/// The nodes of one step by groups. Students who were not enrolled are told together.
+class StepGroups {
+ public:
+  StepGroups(const StateFlows& flows, const CountTable& counts, std::size_t first, std::size_t groups)
+      : groups_(groups), not_enrolled_(groups, 0) {
+    for (std::size_t n = first; n < flows.nodes.size() && flows.nodes[n].step == flows.nodes[first].step; ++n) {
+      const PathNode& node = flows.nodes[n];
+      nodes_.push_back(n);
+      are_enrolled_.push_back(node.kind != NodeKind::not_enrolled ? 1 : 0);
+      counts_.push_back(counts[n]);
+      if (node.kind == NodeKind::either) shares_ = node.all_but_few ? StepShares::of_all : StepShares::none;
+      for (std::size_t g = 0; g < groups && node.kind == NodeKind::not_enrolled; ++g)
+        not_enrolled_[g] += counts[n][g];
+    }
+  }
+
+  std::size_t end() const { return nodes_.back() + 1; }
+
+  /// False where no choice of cells will do.
+  bool hide(const Disclosure& disclosure, NodeGroups& result) const {
+    // From nodes to groups: students who were not enrolled meet on the way, and only how many they are is told.
+    const std::size_t rows = nodes_.size(), meet = rows, columns = rows + groups_;
+    std::vector<StudentFlow> flows;
+    for (std::size_t r = 0; r < rows; ++r) {
+      for (std::size_t g = 0; g < groups_; ++g) {
+        const bool is_enrolled = are_enrolled_[r] != 0;
+        flows.push_back({r, (is_enrolled ? columns : meet) + g, counts_[r][g], false, !is_enrolled});
+      }
+    }
+    for (std::size_t g = 0; g < groups_; ++g)
+      flows.push_back({meet + g, columns + g, not_enrolled_[g]});
+    const std::optional<Hidden> hidden = hide_in_network(columns + groups_, flows, disclosure);
+    if (!hidden) return false;
+    for (std::size_t r = 0; r < rows; ++r) {
+      for (std::size_t g = 0; g < groups_; ++g)
+        result.hidden[nodes_[r]][g] = (*hidden)[r * groups_ + g];
+    }
+    std::vector<double> enrolled = result.sizes;
+    for (std::size_t g = 0; g < groups_; ++g)
+      enrolled[g] -= not_enrolled_[g];
+    result.enrolled.push_back(std::move(enrolled));
+    result.hidden_enrolled.emplace_back(hidden->end() - static_cast<std::ptrdiff_t>(groups_), hidden->end());
+    result.shares.push_back(shares_);
+    return true;
+  }
+
+ private:
+  std::size_t groups_;
+  std::vector<std::size_t> nodes_;
+  Hidden are_enrolled_;
+  CountTable counts_;
+  std::vector<double> not_enrolled_;
+  StepShares shares_ = StepShares::of_enrolled;
+};
+
+/// Hides in every step; false where no choice of cells will do.
 bool hide_steps(const StateFlows& flows, const Disclosure& disclosure, NodeGroups& result) {
-  const std::size_t groups = result.sizes.size();
-  result.hidden.assign(flows.nodes.size(), Hidden(groups, 1));
+  result.hidden.assign(flows.nodes.size(), Hidden(result.sizes.size(), 1));
   result.enrolled.clear();
   result.hidden_enrolled.clear();
   result.shares.clear();
   for (std::size_t first = 0; first < flows.nodes.size();) {
-    CountTable rows;
-    std::vector<std::size_t> node_of_row;
-    std::vector<double> not_enrolled(groups, 0), enrolled = result.sizes;
-    StepShares shares = StepShares::of_enrolled;
-    std::size_t n = first;
-    for (; n < flows.nodes.size() && flows.nodes[n].step == flows.nodes[first].step; ++n) {
-      if (flows.nodes[n].kind == NodeKind::not_enrolled) {
-        for (std::size_t g = 0; g < groups; ++g)
-          not_enrolled[g] += result.counts[n][g];
-      } else {
-        if (flows.nodes[n].kind == NodeKind::either)
-          shares = flows.nodes[n].all_but_few ? StepShares::of_all : StepShares::none;
-        rows.push_back(result.counts[n]);
-        node_of_row.push_back(n);
-      }
-    }
-    for (std::size_t g = 0; g < groups; ++g)
-      enrolled[g] -= not_enrolled[g];
-    rows.push_back(std::move(not_enrolled));
-    const std::optional<HiddenTable> hidden = hide_in_table(rows, disclosure);
-    if (!hidden) return false;
-    for (std::size_t r = 0; r < node_of_row.size(); ++r)
-      result.hidden[node_of_row[r]] = (*hidden)[r];
-    result.enrolled.push_back(std::move(enrolled));
-    result.hidden_enrolled.push_back(hidden->back());
-    result.shares.push_back(shares);
-    first = n;
+    const StepGroups step(flows, result.counts, first, result.sizes.size());
+    if (!step.hide(disclosure, result)) return false;
+    first = step.end();
   }
   return true;
 }

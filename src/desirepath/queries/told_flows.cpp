@@ -36,6 +36,7 @@ class NodeChoice {
   }
   /// Whether merged states and merged reasons are the same node.
   bool is_mixed(Id step) const { return mixed_[static_cast<std::size_t>(step)] != 0; }
+  bool has_unknown() const { return students_.col(place_of(EnrollmentStatus::unknown, states_)).sum() > 0; }
   double not_enrolled(Id step) const { return students_.row(step).tail(places() - states_).sum(); }
 
   /// Of a step and the next, one gets fewer reasons; where it has one, it is shown with the smallest states. False
@@ -146,13 +147,10 @@ class NodeChoice {
 /// "left", "not enrolled", "other or not enrolled". Of an unknown status only this is known: there are no enrollments.
 std::string name_of_reasons(const PathNode& node, const NodeChoice& choice) {
   if (node.kind == NodeKind::either) return "other or not enrolled";
-  std::vector<EnrollmentStatus> found;
-  for (const EnrollmentStatus status : node.own_statuses(choice.state_count())) {
-    if (choice.students(node.step, place_of(status, choice.state_count())) > 0) found.push_back(status);
-  }
-  const bool is_known = std::ranges::find(found, EnrollmentStatus::unknown) == found.end();
-  if (!is_known) return "no enrollments";
-  return found.size() == 1 ? std::string(words_for(found.front())) : "not enrolled";
+  const bool is_one = node.states.size() == 1;
+  const auto status = is_one ? status_of(node.states.front(), choice.state_count()) : EnrollmentStatus::unknown;
+  if (status != EnrollmentStatus::unknown) return std::string(words_for(status));
+  return is_one || choice.has_unknown() ? "no enrollments" : "not enrolled";
 }
 
 /// Whether a student can be in one place and then, a step later, in another, by what the places mean.
@@ -215,6 +213,7 @@ Nodes nodes_of(const NodeChoice& choice, const FlowTask& task) {
     for (Id k = 0; k < choice.places(); ++k) {
       if (k == states.state_count() && !choice.is_mixed(step)) add_merged(other);
       of_state.push_back(result.nodes.size());
+      if (k == place_of(EnrollmentStatus::enrolled, states.state_count())) continue;  // these are in a state
       if (choice.is_merged(step, k)) {
         PathNode& node = k < states.state_count() || choice.is_mixed(step) ? other : reasons;
         node.states.push_back(k);
@@ -335,7 +334,14 @@ void tell_paths(const std::map<std::vector<std::size_t>, double>& along, const L
   for (const auto& [nodes, count] : along) {
     StatePath path{nodes, count};
     const bool open = std::ranges::all_of(links(path), [&](const auto& link) { return shown.contains(link); });
-    if (open && disclosure.rests(count)) flows.paths.push_back(std::move(path));
+    if (!open || !disclosure.rests(count)) continue;
+    // Were its nodes as small as they are told, so many would take it at least: fewer would tell that a node is larger.
+    double least = 0;
+    for (const auto& link : links(path))
+      least += shown.at(link);
+    for (std::size_t i = 1; i + 1 < nodes.size(); ++i)
+      least -= flows.nodes[nodes[i]].students;
+    if (count >= least) flows.paths.push_back(std::move(path));
   }
   std::ranges::stable_sort(flows.paths, std::ranges::greater(), &StatePath::students);
   for (bool changed = true; changed;) {
@@ -503,7 +509,7 @@ StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosu
   if (sizes == NodeSizes::exact || exact.withheld <= 0) return exact;
   std::optional<StateFlows> told = flows_without_sizes(choice, task);
   // With sizes, every step adds up to the same students. More nodes, or many more flows, are worth more.
-  constexpr double much = 0.05;
+  constexpr double much = 0.25;
   const double all = exact.students * static_cast<double>(states.step_count() - 1);
   const bool is_better =
       told && (told->nodes.size() > exact.nodes.size() ||
