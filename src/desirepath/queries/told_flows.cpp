@@ -439,11 +439,6 @@ StateFlows told_flows(CountedFlows counted, const HiddenLinks& hidden, const Dis
   flows.steps = enrolled_in_steps(flows);
   std::ranges::stable_sort(flows.flows, std::ranges::greater(), &PathFlow::students);
   tell_paths(counted.along, shown, disclosure, flows);
-  double largest = 0;
-  for (const auto& [nodes, count] : counted.along)
-    largest = std::max(largest, count);
-  flows.has_common_path = disclosure.rests(largest);
-  flows.tells_largest_path = !flows.paths.empty() && flows.paths.front().students > largest - rounding;
   return flows;
 }
 
@@ -505,7 +500,17 @@ StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosu
   const HiddenStates& states = *model.hidden_states();
   const NodeChoice choice(counts, states.step_count(), states.state_count(), disclosure);
   const FlowTask task{counts, model, disclosure, names};
-  StateFlows exact = flows_with_sizes(choice, task);
+  double largest = 0;
+  for (const auto& [path, count] : counts) {
+    const bool is_enrolled = std::ranges::all_of(path, [&](Id place) { return place < states.state_count(); });
+    if (is_enrolled) largest = std::max(largest, count);
+  }
+  const auto with_largest = [&](StateFlows flows) {
+    flows.largest_path = largest;
+    flows.has_common_path = disclosure.rests(largest);
+    return flows;
+  };
+  StateFlows exact = with_largest(flows_with_sizes(choice, task));
   if (sizes == NodeSizes::exact || exact.withheld <= 0) return exact;
   std::optional<StateFlows> told = flows_without_sizes(choice, task);
   // With sizes, every step adds up to the same students. More nodes, or many more flows, are worth more.
@@ -514,7 +519,7 @@ StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosu
   const bool is_better =
       told && (told->nodes.size() > exact.nodes.size() ||
                (told->nodes.size() == exact.nodes.size() && told->withheld + much * all < exact.withheld));
-  return is_better ? std::move(*told) : exact;
+  return is_better ? with_largest(std::move(*told)) : exact;
 }
 
 }  // namespace desirepath::inline queries

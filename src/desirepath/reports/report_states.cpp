@@ -234,7 +234,8 @@ ReportPart flows_part(const ReportContext& context) {
     section.finding = filled(flows.has_common_path ? words::flows_finding_withheld : words::flows_finding_none,
                              {std::to_string(context.disclosure.least())});
   } else {
-    const bool is_largest = common == flows.paths.begin() && flows.tells_largest_path;
+    constexpr double rounding = 1e-6;
+    const bool is_largest = common->students > flows.largest_path - rounding;
     section.finding = filled(is_largest ? words::flows_finding : words::flows_finding_shown,
                              {path_text(flows, *common), with_separators(std::llround(common->students)),
                               with_separators(std::ssize(paths))});
