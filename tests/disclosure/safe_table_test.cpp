@@ -109,6 +109,30 @@ TEST(SafeTable, NoHiddenCellIsABridge) {
   EXPECT_LT(refused, 4000);
 }
 
+TEST(SafeTable, WhereNobodyCanBeHidesNothing) {
+  // The 4 could be 10 only if 6 were in the empty cell below the 30.
+  const CountTable counts = {{4, 30, 0}, {20, 0, 12}};
+  ASSERT_TRUE(hide_in_table(counts, Disclosure()).has_value());
+  EXPECT_FALSE(hide_in_table(counts, Disclosure(), {{1, 1, 1}, {1, 0, 1}}).has_value());
+  // Another column is room enough.
+  const auto hidden = hide_in_table({{4, 30, 20}, {20, 0, 40}}, Disclosure(), {{1, 1, 1}, {1, 0, 1}});
+  ASSERT_TRUE(hidden.has_value());
+  EXPECT_EQ(*hidden, (HiddenTable{{1, 0, 1}, {1, 0, 1}}));
+}
+
+TEST(SafeTable, WhatIsNeverToldIsKeptHiddenToo) {
+  // From 0 and 1 by way of 2 to 3, and from 4 to 3 and 5: how many come by 2 is told unless that tells of the 4 from 0.
+  const std::vector<StudentFlow> flows = {
+      {0, 2, 4, false, true}, {1, 2, 30, false, true}, {2, 3, 34}, {4, 3, 50}, {4, 5, 50}};
+  EXPECT_FALSE(hide_in_network(6, flows, Disclosure()).has_value());  // all who leave 0 come by 2
+  std::vector<StudentFlow> wider = flows;
+  wider.push_back({0, 6, 20, false, true});
+  wider.push_back({1, 6, 20, false, true});
+  const auto hidden = hide_in_network(7, wider, Disclosure());
+  ASSERT_TRUE(hidden.has_value());
+  EXPECT_EQ((*hidden)[2], 0);  // 4 and 30 can change places with 20 and 20
+}
+
 TEST(SafeTable, NobodyAndEnoughRemainPossible) {
   RandomStream stream(6);
   int checked = 0, refused_rightly = 0;
