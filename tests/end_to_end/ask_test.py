@@ -223,10 +223,6 @@ class Ask(ProgramTest):
             self.assertEqual(link["width"], link["students"])
         self.assert_all(done["paths"], lambda path: path["students"] >= 10)
         self.assert_all(done["groups"], lambda row: row["low"] <= row["difference"] <= row["high"])
-        # What groups add changes nothing of the flows.
-        with_groups, without = (self.run_program(*ask, *more, "--json").json for more in (("--by", "home"), ()))
-        for part in ("node_sizes", "nodes", "links", "paths", "withheld_students"):
-            self.assertEqual(with_groups[part], without[part], part)
         text = self.run_program(*ask, "--by", "home", "--via", "C01@1").out
         for facts in (["C01@1"], ["home"], ["far"], ["near"]):
             self.assert_says(text, *facts)

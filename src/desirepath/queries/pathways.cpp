@@ -84,7 +84,7 @@ ComparedGroups compare_groups(const StateFlows& flows, const std::vector<std::ve
   std::vector<GroupShare> found;
   std::vector<GroupDifferences::Cell> cells;
   for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
-    if (flows.nodes[n].kind != NodeKind::states || !flows.nodes[n].is_exact) continue;  // shares would tell its size
+    if (flows.nodes[n].kind != NodeKind::states) continue;
     const auto step = static_cast<std::size_t>(flows.nodes[n].step);
     if (counted.shares[step] == StepShares::none) continue;
     const std::vector<double>& enrolled = counted.enrolled[step];

@@ -144,9 +144,6 @@ class PathwaysAnswer : public Answer {
           "how many are in a state is not told, since it would tell of the few who leave it: shares of who leaves it "
           "are of the flows that are told");
     }
-    const bool is_partly = std::ranges::any_of(
-        flows.nodes, [](const PathNode& node) { return node.kind == NodeKind::states && !node.is_exact; });
-    if (!by.empty() && is_partly) lines.push_back(concat("states whose size is not told are not compared by ", by));
     return lines;
   }
 
@@ -247,7 +244,9 @@ std::unique_ptr<Answer> answer_pathways(const QueryInput& input) {
     settings.disclosure.require(input.cohort->student_count());
     const std::vector<std::vector<Id>> paths = enrolled_paths(states, *input.cohort, input.compute);
     answer->is_counted = true;
-    answer->flows = flows_of(count_paths(paths), model, settings.disclosure, names);
+    // Shares within groups tell the sizes of nodes.
+    answer->flows = flows_of(count_paths(paths), model, settings.disclosure, names,
+                             settings.by.empty() ? NodeSizes::as_told : NodeSizes::exact);
     answer->source = concat("the most likely path of each of ", with_separators(std::ssize(paths)),
                             " students, through the periods in which they were enrolled");
     if (!settings.by.empty()) {

@@ -423,11 +423,6 @@ StateFlows told_flows(CountedFlows counted, const HiddenLinks& hidden, const Dis
     in[link.second] += count;
   }
   constexpr double rounding = 1e-6;
-  // Where all that goes in, or out, is told, so is the size.
-  for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
-    PathNode& node = flows.nodes[n];
-    node.is_exact = node.is_exact || std::max(in[n], out[n]) > node.students - rounding;
-  }
   for (const auto& [link, count] : shown) {
     const PathNode& from = flows.nodes[link.first];  // its students not yet overwritten by what is told
     const double of = from.is_exact ? from.students : out[link.first];

@@ -147,6 +147,8 @@ std::vector<std::string> add_groups(const ReportContext& context, const StateFlo
                                     const std::vector<std::vector<Id>>& paths, ReportPart& part) {
   const ReportSettings& settings = context.settings;
   if (settings.by.empty()) return {};
+  // Shares within groups tell the sizes of nodes; the flows come first.
+  if (!flows.exact_sizes) return {filled(words::groups_withheld, {settings.by})};
   const Cohort& students = context.input.states.students;
   const LabelNull null{label_strata(students, settings.by), context.stream("labels"), context.input.compute};
   const auto [shares, found] =
@@ -259,10 +261,6 @@ ReportPart flows_part(const ReportContext& context) {
   if (!flows.paths.empty())
     section.tables.push_back({"paths", std::string(words::paths_caption), path_table(flows, students)});
   section.notes = add_groups(context, flows, paths, part);
-  const bool is_partly = std::ranges::any_of(
-      flows.nodes, [](const PathNode& node) { return node.kind == NodeKind::states && !node.is_exact; });
-  if (!context.settings.by.empty() && is_partly)
-    section.notes.push_back(filled(words::groups_partly, {context.settings.by}));
   section.notes.push_back(filled(
       words::flows_basis, {with_separators(std::ssize(paths)), enrolled_words(flows, *context.states(), schema)}));
   if (context.disclosure.rests(flows.withheld))

@@ -125,7 +125,8 @@ inline constexpr Text groups_reading =
     "The share of a group's enrolled students that is of a kind, beside the share of all others; the largest certain "
     "difference first. Intervals are 95 %. {0}.";
 inline constexpr Text groups_none = "By {0}, the shares of the kinds differ by no more than chance would give.";
-inline constexpr Text groups_partly = "Kinds whose size is not told are not compared by {0}.";
+inline constexpr Text groups_withheld =
+    "The kinds are not compared by {0}: their exact sizes would tell of the few whose flows are left out.";
 inline constexpr Text groups_point =
     "By {0}, the clearest difference: of the students enrolled in period {4}, {1} of those with {2} are of the kind "
     "{3}, {5} of the others.";
