@@ -83,9 +83,10 @@ inline constexpr Text states_basis =
 inline constexpr Text states_basis_all = "n = {0} students the model was trained on; counts are expected numbers.";
 inline constexpr Text other = "other";
 /// What is no kind of students, or no group of theirs, by its name.
-inline constexpr std::array<Text, 11> no_headline = {"other",   "others",       "not known", "no subject",
-                                                     "left",    "before entry", "away",      "finished",
-                                                     "not yet", "not enrolled", "absent"};
+inline constexpr std::array<Text, 13> no_headline = {
+    "other", "others",   "not known", "no subject",   "left",           "before entry",
+    "away",  "finished", "not yet",   "not enrolled", "no enrollments", "other or not enrolled",
+    "absent"};
 inline constexpr Text state_number = "state {0}";
 inline constexpr Text period = "period";
 inline constexpr Text kind = "kind";
