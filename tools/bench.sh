@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 cmake --preset release -DDESIREPATH_BENCHMARKS=ON >/dev/null
 cmake --build --preset release -j "$(nproc)"
 for benchmark in build/release/bin/bench_*; do "$benchmark"; done
-benchmarks/ingest_scale.py build/release/bin/desirepath "$(ldd build/release/bin/desirepath | awk '/libduckdb/ {print $3}')"
+benchmarks/ingest_scale.py build/release/bin/desirepath "$(sed -n 's/^DuckDB_LIBRARY:[A-Z]*=//p' build/release/CMakeCache.txt)"
 /usr/bin/python3 benchmarks/gaussian_peers.py
 /usr/bin/python3 benchmarks/orthant_speed.py
 /usr/bin/python3 benchmarks/peers.py

@@ -25,18 +25,17 @@ stage_test() { make --no-print-directory test; }
 # All assertions are on here, and the benchmarks are compiled here and nowhere else.
 stage_clang() { configure_and_build clang -DDESIREPATH_BENCHMARKS=ON && default_tests clang; }
 stage_headers() { configure_and_build headers; }
+# Shares over thousands of draws, and comparisons of many fits, call again and again what ThreadsDoNotChangeABit calls
+# with one to seven threads: a third of the time, and nothing for a sanitizer to see.
+repeated="*CompletionsHaveTheMarginalsAndPairs*:*CompletionsFollowTheModel*:*SampleDrawsTheJoint*:*AgreeWithEnumeration*:*NoChainComesOutBelow*"
 # Many processes: the program from outside is not what sanitizers need.
 stage_asan() {
-  configure_and_build asan && ASAN_OPTIONS=detect_leaks=1 \
+  configure_and_build asan && ASAN_OPTIONS=detect_leaks=1 GTEST_FILTER="-$repeated" \
     LSAN_OPTIONS=suppressions=$PWD/tools/sanitizers/leak.supp default_tests asan end_to_end
 }
-# Shares over thousands of draws, and comparisons of many fits, call again and again what ThreadsDoNotChangeABit calls
-# with one to seven threads: a third of the time, and nothing for this sanitizer to see.
 stage_tsan() {
-  configure_and_build tsan &&
-    TSAN_OPTIONS="suppressions=$PWD/tools/sanitizers/thread.supp halt_on_error=1" \
-      GTEST_FILTER="-*CompletionsHaveTheMarginalsAndPairs*:*CompletionsFollowTheModel*:*SampleDrawsTheJoint*:*AgreeWithEnumeration*:*NoChainComesOutBelow*" \
-      default_tests tsan end_to_end
+  configure_and_build tsan && TSAN_OPTIONS="suppressions=$PWD/tools/sanitizers/thread.supp halt_on_error=1" \
+    GTEST_FILTER="-$repeated" default_tests tsan end_to_end
 }
 stage_tidy() { tools/tidy.py; }
 stage_slow() { configure_and_build release -DDESIREPATH_TESTS=ON && tools/run_tests.py release -L slow; }

@@ -248,7 +248,7 @@ TEST_P(GaussianConformance, CompletionsHaveTheMarginalsAndPairs) {
   const HiddenChain chain = model(6);
   const EvidenceBatch known = evidence(chain, 6, 6);
   const Id bits = chain.schema().bit_count();
-  constexpr int draws = 6000;
+  constexpr int draws = 3000;
   std::vector<Matrix> counts(6, Matrix::Zero(bits, bits));
   for (int d = 0; d < draws; ++d) {
     const EvidenceBatch completed =

@@ -58,7 +58,7 @@ class Commands(ProgramTest):
         def program(*arguments):
             subprocess.run([PROGRAM, *arguments, "--quiet"], cwd=cls.prepared, check=True, stdout=subprocess.DEVNULL)
 
-        program("simulate", "--out", ".", "--students", "300", "--courses", "40", "--periods", "4")
+        program("simulate", "--out", ".", "--students", "240", "--courses", "30", "--periods", "4")
         program("prepare", "enrollments.csv", "--courses", "courses.csv", "--out", "all.cohort")
         program("fit", "all.cohort", "--model", "cmm+bernoulli", "--states", "3", "--out", "all.desirepath")
         program("fit", "all.cohort", "--model", "hct", "--trees", "2", "--iterations", "5", "--out", "answers.desirepath")

@@ -9,8 +9,8 @@ from program import ProgramTest
 CASES = {
     "nb": ("--model", "nb", "--states", 8),
     "tan": ("--model", "tan", "--states", 4),
-    "wide chain": ("--model", "cmm", "--emission", "bernoulli", "--states", 120),
-    "full": ("--model", "gmm", "--covariance", "full", "--states", 4),
+    "wide chain": ("--model", "cmm", "--emission", "bernoulli", "--states", 64),
+    "full": ("--model", "gmm", "--covariance", "full", "--states", 2),
     "hidden tree": ("--model", "nb", "--emission", "hidden-tree", "--states", 2),
 }
 

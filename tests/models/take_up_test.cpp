@@ -81,7 +81,7 @@ TEST(TakeUp, EveryModelFromEveryOther) {
 }
 
 TEST(TakeUp, StatesNumberedLikeEveryOther) {
-  const Cohort plain = test::random_cohort({.students = 40, .courses = 4, .periods = 2}, RandomStream(83));
+  const Cohort plain = test::random_cohort({.students = 20, .courses = 4, .periods = 2}, RandomStream(83));
   // One step (nb, hidden trees), tied or a set of states a period: numbers carry over within each, whatever the states.
   EXPECT_EQ(pairs_that_train(plain, plain, &TrainingContext::match), 12U * 12U + 2 * 10U * 10U + 0U);
 }

@@ -61,13 +61,10 @@ class Collector {
   }
 
   void read(const std::vector<std::string>& files, const ProgressSink& progress) {
-    // Sorting holds them twice.
-    free_ = available_memory() > 0 ? available_memory() : 1e12;
-    most_rows_ = static_cast<std::size_t>(free_ / 4 / sizeof(Row));
-    fold_at_ = most_rows_ / 4;
     for (std::size_t f = 0; f < files.size(); ++f) {
       const std::int64_t rejected_before = out_.rejects.count();
       MappedSource source = open_source(files[f], f, options_, out_.rejects);
+      if (f == 0) limit_rows();
       out_.notes.insert(out_.notes.end(), source.notes.begin(), source.notes.end());
       const RowReading reading = settle_rules(source, files[f]);
       FileRows file{reading, files[f], f, attribute_columns(source), out_.rows.size(), 0, 0, {}};
@@ -107,6 +104,13 @@ class Collector {
   }
 
  private:
+  /// By what is free once a first file is open: a database's library takes its part of it.
+  void limit_rows() {
+    free_ = available_memory() > 0 ? available_memory() : 1e12;
+    most_rows_ = static_cast<std::size_t>(free_ / 4 / sizeof(Row));  // sorting holds them twice
+    fold_at_ = most_rows_ / 4;
+  }
+
   /// A file, and what has been read of it.
   struct FileRows {
     const RowReading& reading;

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include <duckdb.h>
 #include <unistd.h>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
+#include "desirepath/ingest/duckdb_library.h"
 #include "desirepath/ingest/sql_table.h"
 
 namespace desirepath::inline ingest {
@@ -35,7 +35,9 @@ struct Result {
 /// A connection that closes itself.
 struct Connection {
   duckdb_connection value = nullptr;
-  ~Connection() { duckdb_disconnect(&value); }
+  ~Connection() {
+    if (value != nullptr) duckdb_disconnect(&value);
+  }
   Connection() = default;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -73,8 +75,8 @@ struct SqlTable::State {
     if (descriptor >= 0) ::close(descriptor);
   }
   void close() {
-    duckdb_disconnect(&connection);
-    duckdb_close(&database);
+    if (connection != nullptr) duckdb_disconnect(&connection);
+    if (database != nullptr) duckdb_close(&database);
   }
 
   /// database_file: null for an empty database; readable: SQL list of the files it may read.

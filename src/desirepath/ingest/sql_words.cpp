@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "desirepath/core/text.h"
+#include "desirepath/ingest/duckdb_library.h"
 
 namespace desirepath::inline ingest {
 

@@ -220,7 +220,7 @@ class Career {
     int due = course.usual_period;
     if (student_.pace != 0 && chance(rates_.pace_shift)) due += student_.pace;
     if (student_.detour != none && course.level >= 3) due += rates_.detour_depth_delay;
-    return std::clamp(due, from, options_.periods);
+    return std::min(std::max(due, from), options_.periods);  // `from` may lie behind the last
   }
 
   /// Wishes stay in the order of their due periods.

@@ -110,8 +110,8 @@ class Runner:
         folder = pathlib.Path("program").resolve()
         if not folder.exists():
             folder.mkdir(mode=0o755)
-            needs = subprocess.run(["ldd", self.program], capture_output=True, text=True, check=True).stdout
-            for path in [self.program, *re.findall(r"=> (\S*libduckdb\S*)", needs)]:
+            settings = (pathlib.Path(self.program).parent.parent / "CMakeCache.txt").read_text()
+            for path in [self.program, *re.findall(r"^DuckDB_LIBRARY:\w+=(.+)$", settings, re.MULTILINE)]:
                 shutil.copy(path, folder)
         return str(folder / pathlib.Path(self.program).name)
 
