@@ -63,7 +63,9 @@ struct SyntheticSummary {
 
   /// Year from 0, period from 1.
   static std::size_t return_count(const SyntheticOptions& options, int year, int period, int background) {
-    return static_cast<std::size_t>((year * options.last_period() + period - 1) * 4 + background);
+    const auto row = static_cast<std::size_t>(year) * static_cast<std::size_t>(options.last_period()) +
+                     static_cast<std::size_t>(period - 1);
+    return row * 4 + static_cast<std::size_t>(background);
   }
   void add(const SyntheticStudent& student, const SyntheticOptions& options);
   void add(const SyntheticSummary& other);
