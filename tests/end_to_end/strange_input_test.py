@@ -100,6 +100,12 @@ class Values(ProgramTest):
             self.assert_fails("check", "t.csv", "--where", chance, kind="usage", names=["--where", "<changes>"])
         self.run_program("check", "t.csv", "--where", "course <> 'random'", "--json")
 
+    def test_an_empty_column_says_nothing_of_time(self):
+        for term, notes in (("", 0), ("2019 Fall", 1)):
+            self.write("t.csv", "student,period,course,term\n" + "".join(f"s{i},{i % 2 + 1},C{i % 3},{term}\n" for i in range(60)))
+            said = self.run_program("check", "t.csv", "--min-takers", 1, "--json").json["notes"]
+            self.assertEqual(sum("'period'" in note and "'term'" in note for note in said), notes, said)
+
     def test_values_that_stop_no_training(self):
         """Those that are accepted train; the others are refused before it begins."""
         accepted = refused = 0

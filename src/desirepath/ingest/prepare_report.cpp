@@ -100,7 +100,8 @@ PrepareReport PrepareReport::of_reading(RowCollection& collection, const TableOp
     report.notes.push_back(concat("no period column: periods are years since entry, counted from the terms (",
                                   setting_name("periods"), ")"));
   }
-  if (!period.empty() && !term.empty() && options.periods == PeriodRule::automatic) {
+  const bool has_terms = !collection.terms.empty();  // the column may be empty
+  if (!period.empty() && !term.empty() && has_terms && options.periods == PeriodRule::automatic) {
     report.notes.push_back(concat("two columns could say the period: '", period, "' and the term '", term, "'; ",
                                   collection.periods == PeriodRule::as_given ? "the period is taken as it stands"
                                                                              : "periods are counted from the term",
