@@ -91,7 +91,7 @@ std::vector<Company> count_company(const CompanyThings& things) {
         ++both[thing * count + static_cast<std::size_t>(own[j])];
     }
     std::ranges::sort(mine);
-    mine.erase(std::ranges::unique(mine).begin(), mine.end());
+    mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
     for (const std::size_t one : mine) {
       for (const std::size_t other : mine)
         ++of_bases[one * bases + other];

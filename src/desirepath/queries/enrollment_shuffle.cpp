@@ -90,8 +90,7 @@ std::vector<std::vector<std::int64_t>> EnrollmentTable::of_students() const {
     for (const EnrollmentRows& period : periods_)
       students[s].insert(students[s].end(), period.row(s).begin(), period.row(s).end());
     std::ranges::sort(students[s]);
-    const auto repeated = std::ranges::unique(students[s]);
-    students[s].erase(repeated.begin(), repeated.end());
+    students[s].erase(std::unique(students[s].begin(), students[s].end()), students[s].end());
   }
   return students;
 }
