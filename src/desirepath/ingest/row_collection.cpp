@@ -324,20 +324,22 @@ class Collector {
     const bool from_entry = out_.periods != PeriodRule::as_given;
     const std::int32_t last = options_.data_end.empty() ? -1 : terms_.number_of(options_.data_end, {.entry = true});
     TermLabels::Understood understood = terms_.understand();
-    if (understood.terms.size() > static_cast<std::size_t>(std::numeric_limits<std::int16_t>::max()))
+    if (understood.terms.size() > static_cast<std::size_t>(std::numeric_limits<std::int16_t>::max())) {
       throw InputError(concat("the table has ",
                               counted(std::ssize(understood.terms), "different term", "different terms"),
                               "; is the term column another (", setting_name("map"), " term=COLUMN)?"));
+    }
     if (!options_.data_end.empty()) {
       if (understood.others.empty())
         throw OptionError(
             concat(setting_name("data-end"), " needs a term column (", setting_name("map"), " term=COLUMN)"));
       out_.data_end = last < 0 ? -1 : understood.of_label[static_cast<std::size_t>(last)];
       std::erase(understood.misfits, options_.data_end);
-      if (out_.data_end < 0)
+      if (out_.data_end < 0) {
         throw OptionError(concat(setting_name("data-end"), ": '", options_.data_end,
                                  "' is not a term written as those of the table (",
                                  understood.may_be_named ? quoted_list(understood.others) : "", ")"));
+      }
     }
     if (!understood.misfits.empty()) {
       const std::string what =

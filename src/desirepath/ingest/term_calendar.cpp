@@ -75,10 +75,11 @@ void TermCalendar::find_end(const RowCollection& collection, const std::vector<s
       data_end_ = static_cast<std::int32_t>(i);
     const bool is_later = named.whole_year ? named.academic_year > terms[order.back()].academic_year
                                            : named.key() > terms[order.back()].key();
-    if (data_end_ < 0 || is_later)
+    if (data_end_ < 0 || is_later) {
       throw OptionError(concat(setting_name("data-end"), " lies ", is_later ? "after" : "before",
                                " all terms of the data, from '", terms_.front().label, "' to '", terms_.back().label,
                                "'"));
+    }
     note_ = concat("the data end with the term '", terms_[static_cast<std::size_t>(data_end_)].label, "', as ",
                    setting_name("data-end"), " says");
     return;
