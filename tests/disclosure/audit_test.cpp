@@ -106,9 +106,7 @@ Cohort uneven_cohort(int round, Id periods) {
 StoredModel fitted(const Cohort& cohort, const char* model, int states) {
   FitOptions options(model);
   options.set("states", states).set("iterations", 5).set("restarts", 1);
-  FitResult fit = test::fit(cohort, options, 1);
-  std::string record = test::record_of(cohort, options, fit);
-  return {std::move(fit.model), std::move(record)};
+  return test::fitted(cohort, options, 1);
 }
 
 /// What a query says of a model and a cohort, as JSON; nothing where it is refused for privacy.

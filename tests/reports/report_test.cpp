@@ -14,11 +14,7 @@
 namespace desirepath::report_test {
 namespace {
 
-StoredModel fitted(const Cohort& cohort, const FitOptions& options) {
-  FitResult fit = test::fit(cohort, options);
-  const std::string record = test::record_of(cohort, options, fit);
-  return {std::move(fit.model), record};
-}
+using test::fitted;
 
 /// Students of two kinds over three periods: who takes the lower half of the courses and who takes the upper.
 Cohort halves(std::int64_t students) {

@@ -14,11 +14,7 @@
 namespace desirepath::report_truth_test {
 namespace {
 
-StoredModel fitted(const Cohort& cohort, const FitOptions& options) {
-  FitResult fit = test::fit(cohort, options);
-  const std::string record = test::record_of(cohort, options, fit);
-  return {std::move(fit.model), record};
-}
+using test::fitted;
 
 Page page_of(const StoredModel& states, const Cohort& cohort, const ReportSettings& settings) {
   const Compute compute(2);
@@ -63,7 +59,7 @@ TEST(ReportTruth, APathThatMayNotBeToldExistsAllTheSame) {
   for (const StatePath& path : exact.paths)
     EXPECT_GT(exact.nodes[path.nodes.front()].states.size(), 1U);
   EXPECT_TRUE(exact.has_common_path);
-  EXPECT_FALSE(flows_of({{{0, 0}, 9}, {{1, 1}, 9}}, *states.model, Disclosure(10)).has_common_path);
+  EXPECT_FALSE(Disclosure(10).rests(flows_of({{{0, 0}, 9}, {{1, 1}, 9}}, *states.model, Disclosure(10)).largest_path));
   ReportSettings settings;
   settings.by = "home";
   settings.sections = {"summary", "flows"};

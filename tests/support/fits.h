@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "desirepath/models/hidden_chain.h"
+#include "desirepath/models/model_file.h"
 #include "desirepath/models/training.h"
 
 namespace desirepath::test {
@@ -32,6 +34,13 @@ inline std::string record_of(const Cohort& cohort, const FitOptions& options, co
   const Compute compute(1);
   const TrainingContext context{compute};
   return training_record({cohort, options, context}, fit);
+}
+
+/// As it comes back from its file.
+inline StoredModel fitted(const Cohort& cohort, const FitOptions& options, int threads = 2) {
+  FitResult made = fit(cohort, options, threads);
+  const std::string record = record_of(cohort, options, made);
+  return {std::move(made.model), record};
 }
 
 }  // namespace desirepath::test
