@@ -65,6 +65,9 @@ struct Inferred {
   double probability, standard_error;
 };
 
+/// Student, period, and the chance to have left by then.
+using Leaving = std::tuple<std::int64_t, Id, double>;
+
 /// Rows student, period, course.
 class InferAnswer : public Answer {
  public:
@@ -151,7 +154,7 @@ class InferAnswer : public Answer {
   std::vector<Inferred> rows;
   bool sampled = false;
   Vector base;  // of each bit, before anything is known
-  std::vector<std::tuple<std::int64_t, Id, double>> leaving;
+  std::vector<Leaving> leaving;
   std::optional<InferenceScore> task;
   Disclosure disclosure;
 
@@ -292,9 +295,12 @@ std::vector<Id> bits_of(const Schema& schema, const std::vector<Id>& periods) {
   return bits;
 }
 
-/// The chance to have left by each asked period that is unknown, through the likelihood alone.
-void find_leaving(const Model& model, const EvidenceBatch& evidence, const std::vector<Id>& periods,
-                  const Compute& compute, InferAnswer& answer) {
+/// The chance to have left by each asked period that is unknown, through the likelihood alone; nothing where the model
+/// knows of no leaving.
+std::vector<Leaving> find_leaving(const Model& model, const EvidenceBatch& evidence, const std::vector<Id>& periods,
+                                  const Compute& compute) {
+  std::vector<Leaving> leaving;
+  if (!model.models_leaving()) return leaving;
   const LikelihoodKind kind = model.likelihood_kinds().front();
   const RowMatrix before = model.log_likelihood(evidence, kind, compute).value;
   for (const Id period : periods) {
@@ -313,9 +319,10 @@ void find_leaving(const Model& model, const EvidenceBatch& evidence, const std::
     if (open.empty()) continue;
     const RowMatrix after = model.log_likelihood(std::move(gone).build(), kind, compute).value;
     for (std::size_t i = 0; i < open.size(); ++i)
-      answer.leaving.emplace_back(open[i], period, std::exp(after(static_cast<Index>(i), 0) - before(open[i], 0)));
+      leaving.emplace_back(open[i], period, std::exp(after(static_cast<Index>(i), 0) - before(open[i], 0)));
   }
-  std::ranges::sort(answer.leaving);
+  std::ranges::sort(leaving);
+  return leaving;
 }
 
 /// user: the setting that asks for them.
@@ -339,8 +346,7 @@ std::vector<TotalAnswer::Returning> find_returning(const QueryInput& input, cons
   std::optional<Cohort> earlier;
   if (!settings.training.empty() || input.cohort != nullptr)
     earlier = training_students(input, settings.training, "total");
-  InferAnswer left(model, evidence);
-  if (model.models_leaving()) find_leaving(model, evidence, periods, input.compute, left);
+  const std::vector<Leaving> leaving = find_leaving(model, evidence, periods, input.compute);
   for (const Id period : periods) {
     TotalAnswer::Returning its{period, {}, {}, {}};
     for (Id t = 0; t < period; ++t) {
@@ -352,7 +358,7 @@ std::vector<TotalAnswer::Returning> find_returning(const QueryInput& input, cons
       its.enrolled = static_cast<double>(evidence.student_count());
       for (std::int64_t s = 0; s < evidence.student_count(); ++s)
         *its.enrolled -= evidence.presence(s, period) == Presence::left ? 1 : 0;
-      for (const auto& [student, its_period, chance] : left.leaving)
+      for (const auto& [student, its_period, chance] : leaving)
         *its.enrolled -= its_period == period ? chance : 0;
       its.enrolled = std::round(*its.enrolled);
     }
@@ -455,7 +461,7 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
     return totals;
   }
   if (for_people) answer->base = usual_shares(model, input.compute);
-  if (model.models_leaving()) find_leaving(model, evidence.slice(0, wanted), periods, input.compute, *answer);
+  answer->leaving = find_leaving(model, evidence.slice(0, wanted), periods, input.compute);
   return answer;
 }
 

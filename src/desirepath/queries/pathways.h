@@ -71,7 +71,6 @@ struct StateFlows {
   std::vector<StatePath> paths;  // that may be told, the most frequent first
   // Of all paths, told or not: a sentence about what exists must not be made from what may be told.
   double largest_path = 0;  // students of the most frequent path through states alone, told or not: not to be shown
-  bool has_common_path = false;  // it has enough students
 };
 
 /// The most likely path of each student of a cohort: a state for each step in which the student was enrolled, else the

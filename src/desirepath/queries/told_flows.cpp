@@ -500,21 +500,18 @@ StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosu
     const bool is_enrolled = std::ranges::all_of(path, [&](Id place) { return place < states.state_count(); });
     if (is_enrolled) largest = std::max(largest, count);
   }
-  const auto with_largest = [&](StateFlows flows) {
-    flows.largest_path = largest;
-    flows.has_common_path = disclosure.rests(largest);
-    return flows;
-  };
-  StateFlows exact = with_largest(flows_with_sizes(choice, task));
+  StateFlows exact = flows_with_sizes(choice, task);
+  exact.largest_path = largest;
   if (sizes == NodeSizes::exact || exact.withheld <= 0) return exact;
   std::optional<StateFlows> told = flows_without_sizes(choice, task);
+  if (told) told->largest_path = largest;
   // With sizes, every step adds up to the same students. More nodes, or many more flows, are worth more.
   constexpr double much = 0.25;
   const double all = exact.students * static_cast<double>(states.step_count() - 1);
   const bool is_better =
       told && (told->nodes.size() > exact.nodes.size() ||
                (told->nodes.size() == exact.nodes.size() && told->withheld + much * all < exact.withheld));
-  return is_better ? with_largest(std::move(*told)) : exact;
+  return is_better ? std::move(*told) : exact;
 }
 
 }  // namespace desirepath::inline queries

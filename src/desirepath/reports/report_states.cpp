@@ -233,7 +233,8 @@ ReportPart flows_part(const ReportContext& context) {
   const auto common = std::ranges::find_if(
       flows.paths, [&](const StatePath& path) { return std::ranges::all_of(path.nodes, is_named); });
   if (common == flows.paths.end()) {
-    section.finding = filled(flows.has_common_path ? words::flows_finding_withheld : words::flows_finding_none,
+    const bool has_common = context.disclosure.rests(flows.largest_path);
+    section.finding = filled(has_common ? words::flows_finding_withheld : words::flows_finding_none,
                              {std::to_string(context.disclosure.least())});
   } else {
     constexpr double rounding = 1e-6;
