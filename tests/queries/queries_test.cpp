@@ -200,7 +200,7 @@ TEST_P(Questions, PrerequisitesAreDifferencesOfProbabilities) {
   int compared = 0;
   for (Id p = 0; p < 3; ++p) {
     for (Id c = 0; c < 3; ++c) {
-      std::vector<double> had, residual, variance;
+      std::vector<double> had, residual, variance, shares;
       for (std::size_t s = 0; s < records.size(); ++s) {
         const auto has = [&](Id bit) { return std::ranges::find(records[s], bit) != records[s].end(); };
         if (has(c)) continue;
@@ -208,8 +208,9 @@ TEST_P(Questions, PrerequisitesAreDifferencesOfProbabilities) {
         had.push_back(has(p) ? 1 : 0);
         residual.push_back((has(3 + c) ? 1 : 0) - share);
         variance.push_back(share * (1 - share));
+        shares.push_back(share);
       }
-      double mean = 0, weight = 0, score = 0, information = 0, spread = 0;
+      double mean = 0, weight = 0, score = 0, information = 0, spread = 0, takers = 0;
       for (std::size_t i = 0; i < had.size(); ++i) {
         mean += had[i] * variance[i];
         weight += variance[i];
@@ -219,11 +220,13 @@ TEST_P(Questions, PrerequisitesAreDifferencesOfProbabilities) {
         score += (had[i] - mean) * residual[i];
         information += (had[i] - mean) * (had[i] - mean) * variance[i];
         spread += std::pow((had[i] - mean) * residual[i], 2);
+        takers += had[i] * shares[i];
       }
+      EXPECT_NEAR(effects.expected(p, c), takers, 1e-8) << p << " " << c;
       if (information < 1e-9) continue;
       ++compared;
       EXPECT_NEAR(effects.log_odds(p, c), score / information, 1e-8) << p << " " << c;
-      EXPECT_NEAR(effects.error(p, c), std::sqrt(spread) / information, 1e-8) << p << " " << c;
+      EXPECT_NEAR(effects.error(p, c), std::sqrt(std::max(spread, information)) / information, 1e-8) << p << " " << c;
     }
   }
   EXPECT_GE(compared, 4);

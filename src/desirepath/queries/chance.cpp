@@ -100,6 +100,14 @@ ChanceOfFindings chance_from_p_values(const std::vector<double>& p_values, std::
   return cut_by_rank(scores, [&](std::size_t rank) { return -ascending[rank] * static_cast<double>(tests); });
 }
 
+double misfit(std::vector<double> in_errors) {
+  constexpr double median_size = 0.674489750196082;  // of a normal variable's
+  if (in_errors.empty()) return 1;
+  const auto middle = in_errors.begin() + std::ssize(in_errors) / 2;
+  std::ranges::nth_element(in_errors, middle, {}, [](double value) { return std::abs(value); });
+  return std::max(1.0, std::abs(*middle) / median_size);
+}
+
 double rounded_chance(double value) {
   if (value <= 0) return 0;
   const double scale = std::pow(10.0, 1 - std::floor(std::log10(value)));

@@ -59,6 +59,11 @@ class NullCounts {
 /// those that are not given are larger.
 ChanceOfFindings chance_from_p_values(const std::vector<double>& p_values, std::int64_t tests);
 
+/// How many times their standard errors estimates are spread, by the middle one: 1 where the model is true; more where
+/// it is not quite, for then nearly all of them are off (genomic control, Devlin and Roeder 1999). At least 1.
+/// `in_errors`: each estimate in standard errors, 0 expected.
+double misfit(std::vector<double> in_errors);
+
 /// To two digits: more would only tell of single students.
 double rounded_chance(double value);
 

@@ -109,6 +109,25 @@ FindingCount keep_certain_delays(std::vector<GroupDelay>& delays, const std::vec
   return chance.findings.cut(most_q);
 }
 
+FindingCount keep_certain_delays(std::vector<GroupDelay>& delays, double most_q) {
+  std::vector<double> in_errors;
+  for (const GroupDelay& delay : delays) {
+    if (delay.error() > 0) in_errors.push_back(delay.effect() / delay.error());
+  }
+  const double spread = misfit(std::move(in_errors));
+  std::vector<double> p_values;
+  for (GroupDelay& delay : delays) {
+    delay.own.variance *= spread * spread;
+    p_values.push_back(delay.error() > 0 ? std::erfc(std::abs(delay.effect()) / delay.error() / std::sqrt(2.0)) : 1);
+  }
+  const ChanceOfFindings chance = chance_from_p_values(p_values, std::ssize(p_values));
+  for (std::size_t i = 0; i < delays.size(); ++i)
+    delays[i].q = chance.q[i];
+  std::erase_if(delays, [&](const GroupDelay& delay) { return delay.q > most_q; });
+  std::ranges::stable_sort(delays, std::ranges::greater(), &GroupDelay::certain);
+  return chance.cut(most_q);
+}
+
 double ApartPair::chance(std::int64_t at_most) const {
   double term = std::exp(-expected), sum = term;
   for (std::int64_t k = 1; k <= at_most; ++k) {

@@ -26,7 +26,7 @@ struct GroupDelay {
   Id course = 0;
   std::string group;  // empty: all students, against the model
   Lateness own, others;
-  double q = 1;  // of so large a difference between groups by chance
+  double q = 1;  // of so large a difference by chance: between groups, or from the model
 
   double effect() const { return own.mean - others.mean; }
   double error() const;
@@ -42,6 +42,10 @@ std::vector<GroupDelay> find_delays(const std::vector<JudgedStudent>& students, 
 /// Keeps the differences between groups with a q of at most `most_q` against permuted labels.
 FindingCount keep_certain_delays(std::vector<GroupDelay>& delays, const std::vector<JudgedStudent>& students,
                                  const StudentGroups& groups, Id courses, const LabelNull& null, double most_q);
+
+/// The same of all students against the model: by normal tails, with variances enlarged where the model misfits most
+/// courses.
+FindingCount keep_certain_delays(std::vector<GroupDelay>& delays, double most_q);
 
 /// Two courses that their takers are expected to have in one period now and then.
 struct ApartPair {

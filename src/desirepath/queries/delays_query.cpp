@@ -50,11 +50,9 @@ class DelaysAnswer : public Answer {
     nlohmann::ordered_json json;
     json["model"] = model;
     json["students"] = students;
-    if (!by.empty()) {
-      json["by"] = by;
-      json["findings"] = found.findings;
-      json["by_chance"] = rounded_chance(found.by_chance);
-    }
+    if (!by.empty()) json["by"] = by;
+    json["findings"] = found.findings;
+    json["by_chance"] = rounded_chance(found.by_chance);
     json["delays"] = table().to_json();
     json["apart"] = apart_table().to_json();
     if (!goal.empty()) {
@@ -64,21 +62,19 @@ class DelaysAnswer : public Answer {
     return json;
   }
   Table table() const override {
-    std::vector<TableColumn> columns = {{"course"},  {"group"},   {"effect", 2}, {"low", 2},
-                                        {"high", 2}, {"mean", 2}, {"students"},  {"others"}};
-    if (!by.empty()) columns.push_back({"q", 4});
-    Table rows(std::move(columns));
+    Table rows({{"course"},
+                {"group"},
+                {"effect", 2},
+                {"low", 2},
+                {"high", 2},
+                {"mean", 2},
+                {"students"},
+                {"others"},
+                {"q", 4}});
     for (const GroupDelay& delay : delays) {
-      std::vector<Cell> row = {name(delay.course),
-                               by.empty() ? Cell() : Cell(delay.group),
-                               delay.effect(),
-                               delay.effect() - 1.96 * delay.error(),
-                               delay.effect() + 1.96 * delay.error(),
-                               delay.own.mean,
-                               takers(delay),
-                               by.empty() ? Cell() : Cell(delay.others.students)};
-      if (!by.empty()) row.push_back(rounded_chance(delay.q));
-      rows.add_row(std::move(row));
+      rows.add_row({name(delay.course), by.empty() ? Cell() : Cell(delay.group), delay.effect(),
+                    delay.effect() - 1.96 * delay.error(), delay.effect() + 1.96 * delay.error(), delay.own.mean,
+                    takers(delay), by.empty() ? Cell() : Cell(delay.others.students), rounded_chance(delay.q)});
     }
     return rows;
   }
@@ -94,7 +90,7 @@ class DelaysAnswer : public Answer {
           {full_name(schema.course(delay.course)), delay.group, delay.effect(), 1.96 * delay.error(), takers(delay)});
     }
     rows.print_text(out);
-    if (!by.empty()) out << chance_words(found, "difference", "differences") << '\n';
+    out << chance_words(found, by.empty() ? "course" : "difference", by.empty() ? "courses" : "differences") << '\n';
     if (!apart.empty()) {
       out << "\nhardly ever in one period, though often taken by the same students: a conflict of schedules?\n";
       apart_table(printed_apart, full_name).print_text(out);
@@ -177,6 +173,8 @@ std::unique_ptr<Answer> answer_delays(const QueryInput& input) {
   if (!settings.by.empty()) {
     const LabelNull null{label_strata(cohort, settings.by), RandomStream(input.seed).child("labels"), input.compute};
     answer->found = keep_certain_delays(answer->delays, judged, groups, schema.course_count(), null, settings.chance.q);
+  } else {
+    answer->found = keep_certain_delays(answer->delays, settings.chance.q);
   }
   if (goal) {
     answer->goal = schema.course(*goal).name;

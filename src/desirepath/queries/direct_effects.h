@@ -12,7 +12,8 @@ namespace desirepath::inline queries {
 /// Courses by courses: row p, column c. A pair nothing is known of has log-odds 0 and error 0.
 struct DirectEffects {
   RowMatrix log_odds;         // by which having had p shifts the model's own odds of c in the next period
-  RowMatrix error;            // its standard error, whatever the spread of the residuals is
+  RowMatrix error;            // its standard error: by the model or by the spread of the residuals, whichever is larger
+  RowMatrix expected;         // takers of c that the model expects among those who had p and not yet c
   std::int64_t students = 0;  // looked at
 
   /// Lower end of the 95 % interval.
@@ -20,7 +21,8 @@ struct DirectEffects {
 };
 
 /// For each student and period: the residuals of the courses not had before, given all earlier periods, against the
-/// courses had before. Of more students than `most`, that many are drawn.
+/// courses had before. Students are compared with those of the same entry year in the same year, and a course counts
+/// in the years in which it was offered. Of more students than `most`, that many are drawn.
 DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int64_t most, const RandomStream& stream,
                              const Compute& compute, const ProgressSink& progress = {});
 

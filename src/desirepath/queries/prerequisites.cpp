@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <utility>
+
+#include "desirepath/queries/offered_courses.h"
 
 namespace desirepath::inline queries {
 
@@ -36,6 +40,79 @@ class FirstPeriods {
  private:
   std::size_t courses_;
   std::vector<std::uint8_t> first_;
+};
+
+/// Of every two courses: the takers of one by whose time the other had been offered. Where it had not been, but so few
+/// students of the same years took the one that leaving them out would tell of them, they count all the same.
+class OfferedTakers {
+ public:
+  OfferedTakers(const Cohort& cohort, const FirstPeriods& first, const Disclosure& disclosure)
+      : periods_(cohort.schema().period_count()), courses_(cohort.schema().course_count()) {
+    const OfferedCourses offered(cohort);
+    std::map<std::vector<std::int32_t>, std::size_t> number;  // students of the same years
+    for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+      std::vector<std::int32_t> years;
+      for (Id t = 0; t < periods_; ++t)
+        years.push_back(cohort.enrolled(s, t) ? offered.year(s, t) : not_enrolled);
+      const auto [at, is_new] = number.try_emplace(std::move(years), groups_.size());
+      if (is_new) groups_.push_back(Group{first_offers(offered, at->first), Takers(cells(), 0)});
+      for (Id c = 0; c < courses_; ++c) {
+        if (first(s, c) < periods_) ++groups_[at->second].takers[cell(c, first(s, c))];
+      }
+    }
+    hide_few(disclosure);
+  }
+  std::int64_t operator()(Id p, Id c) const {
+    std::int64_t sum = 0;
+    for (const Group& group : groups_) {
+      for (Id t = group.offered_from[static_cast<std::size_t>(p)]; t < periods_; ++t)
+        sum += group.takers[cell(c, t)];
+    }
+    return sum + always_[static_cast<std::size_t>(c)];
+  }
+
+ private:
+  static constexpr std::int32_t not_enrolled = -2;
+  using Takers = std::vector<std::int64_t>;  // of each course, by the period of the first enrollment
+  struct Group {
+    std::vector<Id> offered_from;  // of each course: the first of the students' periods in which it was offered
+    Takers takers;
+  };
+
+  std::vector<Id> first_offers(const OfferedCourses& offered, const std::vector<std::int32_t>& years) const {
+    std::vector<Id> from(static_cast<std::size_t>(courses_), periods_);
+    for (Id c = 0; c < courses_; ++c) {
+      for (Id t = periods_; t-- > 0;) {
+        const std::int32_t year = years[static_cast<std::size_t>(t)];
+        if (year != not_enrolled && offered(c, year)) from[static_cast<std::size_t>(c)] = t;
+      }
+    }
+    return from;
+  }
+  void hide_few(const Disclosure& disclosure) {
+    for (Id c = 0; c < courses_; ++c) {
+      std::vector<double> parts;
+      for (const Group& group : groups_) {
+        for (Id t = 0; t < periods_; ++t)
+          parts.push_back(static_cast<double>(group.takers[cell(c, t)]));
+      }
+      const Hidden hidden = disclosure.hide(parts);
+      std::int64_t& always = always_.emplace_back(0);
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (hidden[i] == 0) continue;
+        const auto periods = static_cast<std::size_t>(periods_);
+        always += std::exchange(groups_[i / periods].takers[cell(c, static_cast<Id>(i % periods))], 0);
+      }
+    }
+  }
+  std::size_t cells() const { return static_cast<std::size_t>(courses_) * static_cast<std::size_t>(periods_); }
+  std::size_t cell(Id course, Id period) const {
+    return static_cast<std::size_t>(course) * static_cast<std::size_t>(periods_) + static_cast<std::size_t>(period);
+  }
+
+  Id periods_, courses_;
+  std::vector<Group> groups_;
+  std::vector<std::int64_t> always_;  // of each course: takers who count for every other
 };
 
 /// A student and the period in which the course is taken or not.
@@ -95,6 +172,7 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
   const Schema& schema = model.schema();
   const Id courses = schema.course_count(), periods = schema.period_count();
   const FirstPeriods first(cohort);
+  const OfferedTakers offered_takers(cohort, first, options.disclosure);
   const EvidenceBatch record = EvidenceBatch::of(cohort);
   std::vector<std::int64_t> takers(static_cast<std::size_t>(courses), 0);
   for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
@@ -149,7 +227,7 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
       pair.effect = difference.col(c).mean();
       pair.effect_error =
           std::sqrt((difference.col(c).array() - pair.effect).square().sum() / std::max(1.0, drawn - 1) / drawn);
-      pair.takers = takers[static_cast<std::size_t>(c)];
+      pair.takers = offered_takers(p, c);
       const std::int64_t before = p_first[static_cast<std::size_t>(c)], after = c_first[static_cast<std::size_t>(c)];
       if (options.disclosure.rests(static_cast<double>(before))) {
         pair.before = static_cast<std::int64_t>(
@@ -165,18 +243,65 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
   return pairs;
 }
 
-void add_direct_effects(std::vector<PrerequisitePair>& pairs, const DirectEffects& effects) {
+namespace {
+
+char declared_of(const DeclaredPrerequisites& declared, const PrerequisitePair& pair) {
+  return declared[static_cast<std::size_t>(pair.course)][static_cast<std::size_t>(pair.prerequisite)];
+}
+
+/// Of so large a direct effect, were the model true.
+double p_value(const PrerequisitePair& pair) {
+  return pair.direct_error > 0 ? 0.5 * std::erfc(pair.direct / pair.direct_error / std::sqrt(2.0)) : 1;
+}
+
+}  // namespace
+
+void add_direct_effects(std::vector<PrerequisitePair>& pairs, const DirectEffects& effects,
+                        const DeclaredPrerequisites& declared, double least_expected) {
+  // Which pairs are tested does not depend on what students did: those of whom the model expects enough.
+  std::vector<PrerequisitePair*> listed, others;
+  for (PrerequisitePair& pair : pairs) {
+    pair.expected = effects.expected(pair.prerequisite, pair.course);
+    if (pair.expected >= least_expected) (declared_of(declared, pair) != 0 ? listed : others).push_back(&pair);
+  }
+  std::vector<double> in_errors;
+  for (const PrerequisitePair* pair : others) {
+    const double error = effects.error(pair->prerequisite, pair->course);
+    if (error > 0) in_errors.push_back(effects.log_odds(pair->prerequisite, pair->course) / error);
+  }
+  const double spread = misfit(std::move(in_errors));
   for (PrerequisitePair& pair : pairs) {
     if (pair.before == 0) continue;  // it rests on too few
     pair.direct = effects.log_odds(pair.prerequisite, pair.course);
-    pair.direct_error = effects.error(pair.prerequisite, pair.course);
+    pair.direct_error = spread * effects.error(pair.prerequisite, pair.course);
+  }
+  for (const auto* tested : {&listed, &others}) {
+    std::vector<double> p_values;
+    for (const PrerequisitePair* pair : *tested)
+      p_values.push_back(p_value(*pair));
+    const ChanceOfFindings chance = chance_from_p_values(p_values, std::ssize(p_values));
+    for (std::size_t i = 0; i < tested->size(); ++i)
+      (*tested)[i]->q = chance.q[i];
   }
   std::ranges::stable_sort(pairs, std::ranges::greater(), &PrerequisitePair::tacit_score);
 }
 
-std::vector<std::vector<char>> declared_prerequisites(const Schema& schema) {
+FindingCount count_tacit(const std::vector<PrerequisitePair>& pairs, const DeclaredPrerequisites& declared,
+                         const PrerequisiteBounds& bounds) {
+  FindingCount count;
+  double largest = 0;
+  for (const PrerequisitePair& pair : pairs) {
+    if (declared_of(declared, pair) != 0 || !bounds.is_direct(pair)) continue;
+    ++count.findings;
+    largest = std::max(largest, pair.q);
+  }
+  count.by_chance = largest * static_cast<double>(count.findings);
+  return count;
+}
+
+DeclaredPrerequisites declared_prerequisites(const Schema& schema) {
   const auto count = static_cast<std::size_t>(schema.course_count());
-  std::vector<std::vector<char>> declared(count, std::vector<char>(count, 0));  // [course][prerequisite]
+  DeclaredPrerequisites declared(count, std::vector<char>(count, 0));  // [course][prerequisite]
   for (std::size_t c = 0; c < count; ++c) {
     for (const std::string& name : schema.courses()[c].prerequisites) {
       if (const auto found = schema.find_course(name)) declared[c][static_cast<std::size_t>(*found)] = 1;
@@ -191,6 +316,11 @@ std::vector<std::vector<char>> declared_prerequisites(const Schema& schema) {
     }
   }
   return declared;
+}
+
+bool is_any_declared(const DeclaredPrerequisites& declared) {
+  return std::ranges::any_of(
+      declared, [](const auto& row) { return std::ranges::any_of(row, [](char said) { return said != 0; }); });
 }
 
 }  // namespace desirepath::inline queries

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "desirepath/disclosure/disclosure.h"
+#include "desirepath/queries/chance.h"
 #include "desirepath/queries/direct_effects.h"
 #include "desirepath/queries/query.h"
 
@@ -21,9 +22,11 @@ struct PrerequisitePair {
   /// Of those who took both in different periods: (p first - c first) / all; nothing where few took them in an order.
   std::optional<double> asymmetry = std::nullopt;
   std::int64_t before = 0;  // students who had p before c; all but a few count as all
-  std::int64_t takers = 0;  // of c
+  std::int64_t takers = 0;  // of c, in years by which p had been offered
   /// Log-odds by which p raises c beyond what the model expects of the record; known where students were seen.
   double direct = 0, direct_error = 0;
+  double expected = 0;  // takers of c whom the model expects among those who had p
+  double q = 1;         // of so large a direct effect by chance
 
   double score() const { return effect * coverage; }
   double error() const;
@@ -34,12 +37,12 @@ struct PrerequisitePair {
   double high() const { return score() + 1.96 * error(); }
 };
 
-/// From where on a pair counts: as found beyond the model, or as raising the other.
+/// From where on a pair counts: as found beyond the model and beyond chance, or as raising the other.
 struct PrerequisiteBounds {
-  double least_direct = 0.1, least_score = 0.02;
+  double least_direct = 0.1, least_score = 0.02, most_q = 0.05;
 
   bool is_direct(const PrerequisitePair& pair) const {
-    return pair.tacit_score() >= least_direct && pair.tacit_score() > 0;
+    return pair.tacit_score() >= least_direct && pair.tacit_score() > 0 && pair.q <= most_q;
   }
   bool raises(const PrerequisitePair& pair) const { return pair.score() >= least_score && pair.low() > 0; }
 };
@@ -55,11 +58,20 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
                                                  const PrerequisiteOptions& options, const RandomStream& stream,
                                                  const Compute& compute, const ProgressSink& progress = {});
 
-/// What the students of the cohort do beyond the model, in the pairs; the best tacit score first.
-void add_direct_effects(std::vector<PrerequisitePair>& pairs, const DirectEffects& effects);
-
 /// Declared prerequisites of each course, and what they imply through chains: courses by courses, 1 declared, 2
 /// implied.
-std::vector<std::vector<char>> declared_prerequisites(const Schema& schema);
+using DeclaredPrerequisites = std::vector<std::vector<char>>;
+DeclaredPrerequisites declared_prerequisites(const Schema& schema);
+/// Whether there is a list of them at all: without one, nothing is missing from it.
+bool is_any_declared(const DeclaredPrerequisites& declared);
+
+/// What the students of the cohort do beyond the model, in the pairs, and how often chance alone would do as much: over
+/// the pairs of which the model expects `least_expected` students, declared ones apart from all others. The best first.
+void add_direct_effects(std::vector<PrerequisitePair>& pairs, const DirectEffects& effects,
+                        const DeclaredPrerequisites& declared, double least_expected);
+
+/// Of the pairs that nobody declared: those found, and how many would be by chance.
+FindingCount count_tacit(const std::vector<PrerequisitePair>& pairs, const DeclaredPrerequisites& declared,
+                         const PrerequisiteBounds& bounds);
 
 }  // namespace desirepath::inline queries

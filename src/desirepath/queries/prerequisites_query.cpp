@@ -9,6 +9,7 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
+#include "desirepath/queries/chance.h"
 #include "desirepath/queries/curriculum_text.h"
 #include "desirepath/queries/known.h"
 #include "desirepath/queries/prerequisites.h"
@@ -26,6 +27,7 @@ struct PrerequisiteSettings {
   Id drawn = 2000;
   std::int64_t most_students = 20000;
   RefitSettings refits;
+  ChanceSettings chance;
 
   void declare(SettingVisitor& visit) {
     visit(Setting("course", "only the prerequisites of this course, in words; may be given again").undivided(), course);
@@ -47,6 +49,7 @@ struct PrerequisiteSettings {
           bounds.least_score);
     visit(Setting("drawn", "without a COHORT: students drawn from the model").at_least(100).taking("N"), drawn);
     refits.declare(visit);
+    chance.declare(visit);
     options.disclosure.declare(visit);
   }
 };
@@ -58,6 +61,11 @@ class PrerequisitesAnswer : public Answer {
     json["model"] = model;
     json["students"] = students;
     json["from"] = source;
+    if (from_cohort) {
+      const FindingCount count = tacit();
+      json["findings"] = count.findings;
+      json["by_chance"] = rounded_chance(count.by_chance);
+    }
     json["pairs"] = pair_table(true).to_json();
     json["nodes"] = nlohmann::ordered_json::array();
     std::set<Id> told;  // courses of few takers are in no pair
@@ -101,9 +109,14 @@ class PrerequisitesAnswer : public Answer {
                     odds(1.96), pair.effect, pair.coverage, status(pair)});
     }
     rows.print_text(out);
-    const auto found = std::ranges::count_if(pairs, [&](const PrerequisitePair& pair) { return is_found(pair); });
-    out << with_separators(found) << " pairs found of " << with_separators(std::ssize(pairs))
-        << "; odds x: how many times likelier the later one is next, by odds, among students whom the model expects to "
+    if (from_cohort) {
+      out << chance_words(
+                 tacit(),
+                 has_list ? "pair looks like a prerequisite that is not listed" : "pair looks like a prerequisite",
+                 has_list ? "pairs look like prerequisites that are not listed" : "pairs look like prerequisites")
+          << '\n';
+    }
+    out << "odds x: how many times likelier the later one is next, by odds, among students whom the model expects to "
            "take it alike; raises: by how much the course before raises the model's expected enrollments in the later "
            "one; had it: share of the later one's takers who had it\n";
   }
@@ -135,7 +148,8 @@ class PrerequisitesAnswer : public Answer {
   bool from_cohort = true, as_curriculum = false;
   std::vector<Id> courses;  // asked for
   std::vector<PrerequisitePair> pairs;
-  std::vector<std::vector<char>> declared;
+  DeclaredPrerequisites declared;
+  bool has_list = false;  // some prerequisite is declared
   explicit PrerequisitesAnswer(const Schema& its_schema) : schema(its_schema) {}
 
  private:
@@ -149,18 +163,20 @@ class PrerequisitesAnswer : public Answer {
       for (const PrerequisitePair& pair : pairs) {
         const std::string said = status(pair);
         const bool is_declared = said == "both" || said == "declared, not followed";
-        if (is_declared == wants_declared && (is_declared || said == "tacit"))
+        if (is_declared == wants_declared && (is_declared || said == "tacit" || said == "found"))
           links.emplace_back(pair.prerequisite, pair.course);
       }
     }
     return curriculum_of(schema, links, "declared and tacit prerequisites");
   }
+  FindingCount tacit() const { return count_tacit(pairs, declared, bounds); }
   std::string status(const PrerequisitePair& pair) const {
     const char said = declared[static_cast<std::size_t>(pair.course)][static_cast<std::size_t>(pair.prerequisite)];
     const bool found = is_found(pair);
     if (said == 1) return found || bounds.raises(pair) ? "both" : "declared, not followed";
     if (said == 2) return "implied";
-    return found ? "tacit" : "";
+    if (!found) return "";
+    return has_list ? "tacit" : "found";
   }
   Table pair_table(bool found_only) const {
     Table rows({{"prerequisite"},
@@ -176,6 +192,7 @@ class PrerequisitesAnswer : public Answer {
                 {"direct"},
                 {"direct_error"},
                 {"tacit_score"},
+                {"q"},
                 {"status"}});
     for (const PrerequisitePair& pair : pairs) {
       if (found_only && !is_found(pair) && status(pair).empty()) continue;
@@ -183,7 +200,7 @@ class PrerequisitesAnswer : public Answer {
                     pair.effect_error, pair.coverage, pair.asymmetry ? Cell(*pair.asymmetry) : Cell(),
                     pair.before > 0 ? Cell(pair.before) : Cell(), from_cohort ? Cell(pair.direct) : Cell(),
                     from_cohort ? Cell(pair.direct_error) : Cell(), from_cohort ? Cell(pair.tacit_score()) : Cell(),
-                    status(pair)});
+                    from_cohort ? Cell(rounded_chance(pair.q)) : Cell(), status(pair)});
     }
     return rows;
   }
@@ -266,6 +283,7 @@ std::unique_ptr<Answer> answer_prerequisites(const QueryInput& input) {
   answer->students_each = settings.options.students;
   answer->disclosure = settings.options.disclosure;
   answer->bounds = settings.bounds;
+  answer->bounds.most_q = settings.chance.q;
   answer->as_curriculum = settings.curriculum;
   answer->from_cohort = input.cohort != nullptr;
   answer->courses = settings.options.of;
@@ -274,6 +292,7 @@ std::unique_ptr<Answer> answer_prerequisites(const QueryInput& input) {
           ? concat("over ", counted(cohort.student_count(), "student", "students"), " of the cohort")
           : concat("over ", counted(cohort.student_count(), "student", "students"), " drawn from the model");
   answer->declared = declared_prerequisites(input.cohort != nullptr ? input.cohort->schema() : model.schema());
+  answer->has_list = is_any_declared(answer->declared);
   answer->pairs = find_prerequisites(model, cohort, settings.options, stream, input.compute, input.progress);
   const std::vector<std::unique_ptr<Model>> refits = refits_for(input, settings, stream);
   answer->refits = std::ssize(refits);
@@ -295,7 +314,8 @@ std::unique_ptr<Answer> answer_prerequisites(const QueryInput& input) {
     direct_spread.add(direct(*refit).log_odds);
   if (!refits.empty()) effects.error = (effects.error.cwiseAbs2() + direct_spread.variance()).cwiseSqrt();
   answer->direct_students = effects.students;
-  add_direct_effects(answer->pairs, effects);
+  add_direct_effects(answer->pairs, effects, answer->declared,
+                     static_cast<double>(settings.options.disclosure.least()));
   return answer;
 }
 

@@ -23,11 +23,13 @@ struct LinkStyle {
 LinkStyle style_of(PrerequisiteKind kind) {
   switch (kind) {
     case PrerequisiteKind::tacit:
-      return {"tacit", "found, but declared nowhere", 5, "7 4"};
+      return {"tacit", "found, but not listed", 5, "7 4"};
     case PrerequisiteKind::both:
-      return {"both", "declared, and found", 0, ""};
+      return {"both", "listed and found", 0, ""};
+    case PrerequisiteKind::declared:
+      return {"declared", "listed, but hardly followed", 7, "2 4"};
     default:
-      return {"declared", "declared, but not followed", 7, "2 4"};
+      return {"found", "found", 0, ""};
   }
 }
 
@@ -110,9 +112,11 @@ void draw_course(Svg& svg, Id number, const BoxSize& size, Point center, const S
   svg.close_group();
 }
 
-void draw_legend(Svg& svg) {
+void draw_legend(Svg& svg, bool has_list) {
+  using enum PrerequisiteKind;
   double x = graph_margin;
-  for (const PrerequisiteKind kind : {PrerequisiteKind::tacit, PrerequisiteKind::both, PrerequisiteKind::declared}) {
+  for (const PrerequisiteKind kind :
+       has_list ? std::vector<PrerequisiteKind>{tacit, both, declared} : std::vector<PrerequisiteKind>{found}) {
     const LinkStyle style = style_of(kind);
     svg.line({x, 16}, {x + 34, 16}, series_colour(style.colour), 2.4, style.dashes);
     svg.text({x + 40, 20}, style.said, {text_size});
@@ -121,20 +125,25 @@ void draw_legend(Svg& svg) {
 }
 
 std::string finding_of(const std::vector<PrerequisiteLink>& links, const Schema& schema) {
+  using enum PrerequisiteKind;
   const auto count = [&](PrerequisiteKind kind) { return std::ranges::count(links, kind, &PrerequisiteLink::kind); };
-  const std::int64_t both = count(PrerequisiteKind::both), declared = both + count(PrerequisiteKind::declared);
-  const auto strongest = std::ranges::find(links, PrerequisiteKind::tacit, &PrerequisiteLink::kind);
-  std::string words =
-      strongest == links.end()
-          ? "No course stands out as an undeclared prerequisite of another"
-          : concat(counted(count(PrerequisiteKind::tacit), "prerequisite that is", "prerequisites that are"),
-                   " declared nowhere can be seen in what students do; the strongest is ",
-                   full_name(schema.course(strongest->prerequisite)), " before ",
-                   full_name(schema.course(strongest->course)));
-  if (declared > 0)
-    words +=
-        concat("; of ", with_separators(declared), " declared ones ", with_separators(both), " can be seen as well");
-  return words + ".";
+  const std::int64_t seen = count(both), listed = seen + count(declared), not_listed = count(tacit);
+  const auto strongest = std::ranges::find_if(
+      links, [](const PrerequisiteLink& link) { return link.kind == tacit || link.kind == found; });
+  std::string words = "No course pair looks like a prerequisite beyond those listed.";
+  if (strongest != links.end()) {
+    words = concat(not_listed > 0 ? counted(not_listed, "course pair looks like a prerequisite that is not listed",
+                                            "course pairs look like prerequisites that are not listed")
+                                  : counted(count(found), "course pair looks like a prerequisite",
+                                            "course pairs look like prerequisites"),
+                   "; the strongest is ", full_name(schema.course(strongest->prerequisite)), " before ",
+                   full_name(schema.course(strongest->course)), ".");
+  }
+  if (listed > 0) {
+    words += concat(" Of ", counted(listed, "listed prerequisite", "listed prerequisites"), ", ", with_separators(seen),
+                    " can be seen in what students take.");
+  }
+  return words;
 }
 
 }  // namespace
@@ -153,7 +162,7 @@ Figure prerequisite_graph(std::vector<PrerequisiteLink> links, const Schema& sch
   const GraphLayout layout = lay_out_in(figure_width - 2 * graph_margin, boxes, network);
   const double width = std::max(figure_width, layout.width + 2 * graph_margin);
   Svg svg(width, legend_height + layout.height + 2 * graph_margin, title, finding);
-  draw_legend(svg);
+  draw_legend(svg, std::ranges::find(links, PrerequisiteKind::found, &PrerequisiteLink::kind) == links.end());
   const Point shift{(width - layout.width) / 2, legend_height + graph_margin};
   const double strongest = shown.empty() ? 0 : shown.front().score;
   for (std::size_t e = shown.size(); e-- > 0;)  // the best on top

@@ -6,7 +6,12 @@
 
 namespace desirepath::inline reports {
 
-enum class PrerequisiteKind { tacit, both, declared };  // declared: but not followed
+enum class PrerequisiteKind {
+  tacit,     // found, and not on the list
+  both,      // listed and found
+  declared,  // listed, but not followed
+  found      // where there is no list
+};
 
 struct PrerequisiteLink {
   Id prerequisite = 0, course = 0;

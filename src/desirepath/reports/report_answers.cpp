@@ -24,9 +24,10 @@ std::string why_no_answers(const ReportContext& context, std::string_view sectio
 }
 
 std::string_view word_for(PrerequisiteKind kind) {
-  return kind == PrerequisiteKind::tacit  ? words::tacit
-         : kind == PrerequisiteKind::both ? words::both
-                                          : words::unfollowed;
+  return kind == PrerequisiteKind::tacit   ? words::tacit
+         : kind == PrerequisiteKind::both  ? words::both
+         : kind == PrerequisiteKind::found ? words::found
+                                           : words::unfollowed;
 }
 
 Table pair_table(const ReportContext& context, const FoundPrerequisites& found) {
@@ -115,14 +116,19 @@ Table ways_table(const Schema& schema, const std::vector<PlanWay>& ways) {
 }  // namespace
 
 std::optional<PrerequisiteKind> FoundPrerequisites::kind_of(const PrerequisitePair& pair) const {
-  const PrerequisiteBounds bounds;  // as the question itself has them
   const char said = declared[static_cast<std::size_t>(pair.course)][static_cast<std::size_t>(pair.prerequisite)];
   const bool is_found = bounds.is_direct(pair);
   if (said == 1) {
     const bool is_followed = is_found || bounds.raises(pair);
     return is_followed ? PrerequisiteKind::both : PrerequisiteKind::declared;
   }
-  return said == 0 && is_found ? std::optional(PrerequisiteKind::tacit) : std::nullopt;
+  if (said != 0 || !is_found) return std::nullopt;
+  return has_list() ? PrerequisiteKind::tacit : PrerequisiteKind::found;
+}
+
+bool FoundPrerequisites::is_new(const PrerequisitePair& pair) const {
+  const auto kind = kind_of(pair);
+  return kind == PrerequisiteKind::tacit || kind == PrerequisiteKind::found;
 }
 
 std::int64_t FoundPrerequisites::count(PrerequisiteKind kind) const {
@@ -149,7 +155,8 @@ std::optional<FoundPrerequisites> ask_prerequisites(const ReportContext& context
   const DirectEffects effects = direct_effects(asked->model(), asked->students, context.settings.students,
                                                stream.child("direct"), input.compute, input.progress);
   found.students = effects.students;
-  add_direct_effects(found.pairs, effects);
+  found.bounds.most_q = context.settings.chance.q;
+  add_direct_effects(found.pairs, effects, found.declared, static_cast<double>(context.disclosure.least()));
   std::erase_if(found.pairs, [&](const PrerequisitePair& pair) { return !found.kind_of(pair); });
   return found;
 }
@@ -159,13 +166,30 @@ ReportPart prerequisites_part(const ReportContext& context) {
     return {std::nullopt, {}, std::move(why)};
   const FoundPrerequisites& found = *context.prerequisites;
   const Schema& schema = context.answering()->model().schema();
-  const std::int64_t tacit = found.count(PrerequisiteKind::tacit), unfollowed = found.count(PrerequisiteKind::declared);
+  const std::int64_t unfollowed = found.count(PrerequisiteKind::declared);
   ReportPart part{PageSection{"prerequisites", std::string(words::prerequisites_title)}, {}, {}};
   PageSection& section = *part.section;
-  section.finding = found.pairs.empty()
-                        ? std::string(words::prerequisites_none)
-                        : filled(words::prerequisites_finding, {std::to_string(tacit), std::to_string(unfollowed)});
+  section.finding = std::string(words::prerequisites_none);
+  const auto strongest =
+      std::ranges::find_if(found.pairs, [&](const PrerequisitePair& pair) { return found.is_new(pair); });
+  if (strongest != found.pairs.end()) {
+    const FindingCount count = count_tacit(found.pairs, found.declared, found.bounds);
+    section.finding = found.has_list()
+                          ? chance_words(count, words::prerequisites_listed_one, words::prerequisites_listed_many)
+                          : chance_words(count, words::prerequisites_found_one, words::prerequisites_found_many);
+    section.finding += concat(". ", filled(words::prerequisites_strongest,
+                                           {context.course(schema, strongest->prerequisite),
+                                            context.course(schema, strongest->course), percent(strongest->coverage)}));
+    part.points.push_back(section.finding);
+  }
+  if (unfollowed > 0) {
+    const std::int64_t listed = unfollowed + found.count(PrerequisiteKind::both);
+    part.points.push_back(
+        filled(words::prerequisites_unfollowed,
+               {counted(listed, "listed prerequisite", "listed prerequisites"), with_separators(unfollowed)}));
+  }
   section.text = {std::string(words::prerequisites_text)};
+  if (!found.has_list()) section.text.emplace_back(words::prerequisites_no_list);
   std::vector<PrerequisiteLink> links;
   for (const PrerequisitePair& pair : found.pairs)
     links.push_back({pair.prerequisite, pair.course, pair.tacit_score(), *found.kind_of(pair)});
@@ -175,17 +199,9 @@ ReportPart prerequisites_part(const ReportContext& context) {
     section.tables.push_back(
         {"pairs", std::string(words::pairs_caption), pair_table(context, found), std::string(words::pairs_reading)});
   }
-  section.notes = {filled(words::prerequisites_basis,
-                          {with_separators(found.students), std::to_string(context.disclosure.least())})};
-  const auto strongest = std::ranges::find_if(
-      found.pairs, [&](const PrerequisitePair& pair) { return found.kind_of(pair) == PrerequisiteKind::tacit; });
-  if (strongest != found.pairs.end()) {
-    part.points.push_back(filled(words::prerequisites_point,
-                                 {std::to_string(tacit), context.course(schema, strongest->prerequisite),
-                                  context.course(schema, strongest->course), fixed(std::exp(strongest->direct), 1)}));
-  }
-  if (unfollowed > 0)
-    part.points.push_back(filled(words::prerequisites_unfollowed_point, {std::to_string(unfollowed)}));
+  section.notes = {
+      filled(words::prerequisites_basis, {with_separators(found.students), std::to_string(context.disclosure.least()),
+                                          fixed(context.settings.chance.q, 2)})};
   return part;
 }
 

@@ -27,12 +27,16 @@ struct ReportContext;
 
 /// Pairs of courses where one opens the other, as far as they may be told.
 struct FoundPrerequisites {
-  std::vector<PrerequisitePair> pairs;      // found or declared, the best tacit score first
-  std::vector<std::vector<char>> declared;  // as declared_prerequisites()
-  std::int64_t students = 0;                // compared
+  std::vector<PrerequisitePair> pairs;  // found or declared, the best first
+  DeclaredPrerequisites declared;
+  PrerequisiteBounds bounds;
+  std::int64_t students = 0;  // compared
 
+  bool has_list() const { return is_any_declared(declared); }
   /// Nothing where a pair is neither found nor declared.
   std::optional<PrerequisiteKind> kind_of(const PrerequisitePair& pair) const;
+  /// Found and not listed, or found where there is no list.
+  bool is_new(const PrerequisitePair& pair) const;
   std::int64_t count(PrerequisiteKind kind) const;
 };
 

@@ -150,6 +150,9 @@ ReportPart delays_part(const ReportContext& context) {
     const FindingCount found =
         keep_certain_delays(delays, judged, groups, schema.course_count(), null, context.settings.chance.q);
     section.notes.push_back(filled(words::delays_chance, {by, chance_words(found, "difference", "differences")}));
+  } else {
+    const FindingCount found = keep_certain_delays(delays, context.settings.chance.q);
+    section.notes.push_back(filled(words::delays_chance_all, {chance_words(found, "course", "courses")}));
   }
   const auto is_late = [](const GroupDelay& delay) { return delay.effect() - 1.96 * delay.error() > 0; };
   const auto latest =

@@ -168,36 +168,44 @@ inline constexpr Text impossible_few = "A few students whom the model holds impo
 
 // Prerequisites.
 inline constexpr Text prerequisites_title = "What opens what";
-inline constexpr Text prerequisites_finding =
-    "{0} pairs of courses belong in an order that no list asks for; {1} of the listed prerequisites are hardly "
-    "followed.";
-inline constexpr Text prerequisites_none = "No course opens another beyond what is expected of the students anyway.";
-inline constexpr Text prerequisites_point =
-    "{0} pairs of courses are prerequisites that nobody wrote down; the strongest: {1} before {2} (odds times {3}).";
-inline constexpr Text prerequisites_unfollowed_point = "{0} listed prerequisites are hardly followed.";
+inline constexpr Text prerequisites_listed_one = "course pair looks like a prerequisite although it is not listed";
+inline constexpr Text prerequisites_listed_many = "course pairs look like prerequisites although they are not listed";
+inline constexpr Text prerequisites_found_one = "course pair looks like a prerequisite";
+inline constexpr Text prerequisites_found_many = "course pairs look like prerequisites";
+inline constexpr Text prerequisites_none =
+    "No course pair looks like a prerequisite beyond what the students' records let expect.";
+inline constexpr Text prerequisites_strongest =
+    "The strongest is {0} before {1}: {2} of its students had taken {0} first.";
+inline constexpr Text prerequisites_unfollowed =
+    "Of {0}, {1} can hardly be seen in what students take: few of the later course's students took the earlier one "
+    "first, or it made no difference.";
 inline constexpr Text prerequisites_text =
-    "A course is a tacit prerequisite of another where students who had it take the other one more often than the "
-    "model "
-    "expects of students with their record.";
+    "A course looks like a prerequisite of another where students who have taken it go on to the other more often than "
+    "the model expects of students with the same record, by more than chance and the model's own errors explain. "
+    "Students are compared with those who entered in the same year, and a course counts in the years in which it was "
+    "offered.";
+inline constexpr Text prerequisites_no_list =
+    "The data came without a list of prerequisites, so this page cannot say which of these pairs are required.";
 inline constexpr Text graph_reading =
-    "An arrow leads from a course to one that it opens. How it is drawn says whether it is listed, followed, or "
-    "neither; the thicker, the surer and the more students.";
+    "An arrow leads from a course to one that students take after it. Its style says whether the pair is listed; a "
+    "thicker arrow stands for a stronger finding.";
 inline constexpr Text pairs_caption = "The strongest pairs";
 inline constexpr Text pairs_reading =
-    "Odds: how many times likelier the later course is next, by odds, among students expected to take it alike; at "
-    "least: the lower end of the 95 % interval; had it: the share of the later course's students who had the earlier "
-    "one before.";
+    "Odds: how many times the odds of taking the later course next are raised, among students whom the model expects "
+    "to take it alike; at least: the lower end of the 95 % interval; had it: the share of the later course's students "
+    "who had taken the earlier one first.";
 inline constexpr Text before = "before";
 inline constexpr Text odds = "odds x";
 inline constexpr Text had_it = "had it";
 inline constexpr Text status = "status";
-inline constexpr Text tacit = "tacit";
+inline constexpr Text tacit = "not listed";
+inline constexpr Text found = "found";
 inline constexpr Text both = "listed and followed";
 inline constexpr Text unfollowed = "listed, hardly followed";
 inline constexpr Text prerequisites_basis =
-    "n = {0} students, courses of fewer than {1} students left out; intervals say nothing of how sure the model itself "
-    "is "
-    "(no refits).";
+    "n = {0} students; courses of fewer than {1} students are left out. A pair is listed with a q-value of at most "
+    "{2}. "
+    "Errors are widened where the model misfits most pairs, but the model was not fitted again.";
 inline constexpr Text no_answers =
     "{0}: a model of states forgets what was taken before. Train one that answers (desirepath fit COHORT --model hct "
     "--out answers.desirepath) and give it with --answers.";
@@ -232,13 +240,13 @@ inline constexpr Text delays_none = "No course is clearly taken late.";
 inline constexpr Text delays_none_by =
     "By {0}, no group takes a course later or earlier than the others by more than chance would give.";
 inline constexpr Text delays_chance = "By {0}: {1}.";
+inline constexpr Text delays_chance_all = "Later or earlier than expected: {0}.";
 inline constexpr Text delays_unnamed = "Courses are clearly taken late only by students of no named group.";
 inline constexpr Text delays_point = "{0} is reached {1} periods later by students with {2} than by the others.";
 inline constexpr Text delays_point_all =
     "{0} is taken {1} periods later than the rest of its students' records suggests.";
 inline constexpr Text delays_reading =
-    "A bar is how many periods later a course is taken; the line through its end the 95 % interval. Bars whose line "
-    "reaches 0 may be chance.";
+    "A bar is how many periods later a course is taken; the line through its end is the 95 % interval.";
 inline constexpr Text apart_caption = "Hardly ever in one period, though often taken by the same students";
 inline constexpr Text apart_reading =
     "A conflict of schedules may keep two courses apart: expected is how many would have both in one period by chance.";
