@@ -52,7 +52,7 @@ double exact_error(const Model& model, const Cohort& like, const EnrollmentShare
   for (Id bit = 0; bit < schema.bit_count(); ++bit) {
     double sum = 0, count = 0;
     for (std::int64_t s = 0; s < like.student_count(); ++s) {
-      if (!like.is_present(s, schema.period_of(bit))) continue;
+      if (!like.enrolled(s, schema.period_of(bit))) continue;
       sum += shares(s, bit);
       ++count;
     }

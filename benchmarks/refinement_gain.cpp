@@ -31,7 +31,7 @@ double share_error(const HiddenStates& model, const Cohort& cohort) {
     Vector counts = Vector::Zero(shares.size());
     double present = 0;
     for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
-      if (!cohort.is_present(s, t)) continue;
+      if (!cohort.enrolled(s, t)) continue;
       ++present;
       for (const Id bit : cohort.bits(s, t))
         counts[cohort.schema().course_of(bit)] += 1;

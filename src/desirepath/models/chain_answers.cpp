@@ -255,12 +255,7 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
       }
     }
   }
-  return {periods,
-          courses,
-          evidence.students(),
-          std::move(knowledge),
-          std::move(taken).build(),
-          std::move(exceptions).build()};
+  return {periods, courses, evidence.students(), knowledge, std::move(taken).build(), std::move(exceptions).build()};
 }
 
 std::optional<RowMatrix> first_enrollments(const Model& model, const EvidenceBatch& evidence,

@@ -70,12 +70,8 @@ EvidenceBatch with_history(const EvidenceBatch& evidence) {
       exceptions.finish_row();
     }
   }
-  return {periods,
-          marks.count(),
-          evidence.students(),
-          std::move(presence),
-          std::move(taken).build(),
-          std::move(exceptions).build()};
+  return {
+      periods, marks.count(), evidence.students(), presence, std::move(taken).build(), std::move(exceptions).build()};
 }
 
 HistoryAhead::HistoryAhead(const ChainParameters& parameters, const StepLayout& layout, Id courses)

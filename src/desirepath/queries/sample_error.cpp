@@ -74,8 +74,7 @@ EvidenceBatch presence_of(const Cohort& cohort) {
       unknown.finish_row();
     }
   }
-  return {
-      periods, courses, cohort.students(), std::move(presence), std::move(taken).build(), std::move(unknown).build()};
+  return {periods, courses, cohort.students(), presence, std::move(taken).build(), std::move(unknown).build()};
 }
 
 EnrollmentShares model_shares(const Model& model, const Cohort& like, int draws, const RandomStream& stream,

@@ -83,10 +83,11 @@ std::vector<std::string> CohortDescription::notes() const {
   if (told_.periods_withheld) lines.push_back(concat("periods: numbers that would tell of ", few, " are withheld"));
   if (told_.statuses_merged)
     lines.push_back(concat("students who are not enrolled are counted together where a reason applies to ", few));
-  if (cohort_.status_basis() == StatusBasis::no_calendar)
+  if (cohort_.status_basis() == StatusBasis::no_calendar) {
     lines.emplace_back(
         "the cohort has no calendar: whether a student who is not enrolled left, was away or is still to come is not "
         "known");
+  }
   if (told_.courses_withheld > 0)
     lines.push_back(concat(counted(told_.courses_withheld, "course is", "courses are"), " not listed: taken by ", few,
                            ", or telling of such a course"));
