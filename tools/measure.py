@@ -33,6 +33,10 @@ MEASUREMENTS = {
     "chance": ("runs of 200 with findings at q 0.05 where there is nothing to find, for each list of findings", "release",
                "DESIREPATH=build/release/bin/desirepath python3 -B tests/end_to_end/chance_test.py --runs 200 Chance.test_null_runs_find_nothing",
                r"null runs with findings, .*"),
+    "coverage": ("share of 95 % intervals of infer --total that held, courses of ten expected takers or more", "release",
+                 "DESIREPATH=build/release/bin/desirepath python3 -B tests/end_to_end/coverage_measure.py", r"coverage: .*"),
+    "planted": ("planted tacit prerequisites and numbered course pairs found by prerequisites", "release",
+                "DESIREPATH=build/release/bin/desirepath python3 -B tests/end_to_end/planted_measure.py", r"planted: .*"),
     **{f"mutants_{kind}": (f"damaged {kind} files with a right digest, under the address and undefined-behaviour sanitizers", "asan",
                            f"build/asan/bin/mutants_{kind} 1000000 && echo 1,000,000 clean", r"1,000,000 clean")
        for kind in ("cohort", "model", "checkpoint")},

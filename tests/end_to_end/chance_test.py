@@ -3,7 +3,8 @@
     chance_test.py [--runs 20]
 
 A null run asks about data in which nothing is there but what the null keeps: groups drawn at random (as many of each entry year as
-is usual in that year, which may differ), or enrollments shuffled here by swaps of two. At q 0.05 at most one run in twenty may
+is usual in that year, which may differ), enrollments shuffled here by swaps of two, or students drawn from a model, to whom it is
+fitted anew before it is asked. At q 0.05 at most one run in twenty may
 report anything; the bound leaves room for the noise of the number of runs.
 """
 
@@ -15,7 +16,7 @@ import unittest
 
 from program import ProgramTest
 
-VERBS = ("states", "pathways", "delays", "company")
+VERBS = ("states --by", "pathways --by", "delays --by", "company", "prerequisites", "delays")
 
 
 def most_by_chance(runs, rate=0.05, failing=0.002):
@@ -49,6 +50,7 @@ def swapped(rows, draw):
 
 class Chance(ProgramTest):
     runs = 20
+    answering = ("--model", "nb", "--states", 6, "--restarts", 1)
 
     def university(self, students, seed, *columns):
         """Enrollments of a synthetic university, with further columns: functions of (entry year, draw)."""
@@ -68,8 +70,11 @@ class Chance(ProgramTest):
                 out.writerow(list(row.values()) + labels[row["student"]])
         self.run_program("prepare", "u/labelled.csv", "--courses", "u/courses.csv", "--out", "u.cohort", "--quiet")
         self.fit("--model", "cmm", "--emission", "bernoulli", "--states", 5, "--restarts", 1, cohort="u.cohort", out="states.desirepath")
-        self.fit("--model", "nb", "--states", 6, "--restarts", 1, cohort="u.cohort", out="answers.desirepath")
+        self.fit(*self.answering, cohort="u.cohort", out="answers.desirepath")
         return rows
+
+    def prepare_null(self, name):
+        self.run_program("prepare", f"{name}.csv", "--courses", "u/courses.csv", "--min-takers", 1, "--out", f"{name}.cohort", "--quiet", "--force")
 
     @staticmethod
     def labels(number):
@@ -84,16 +89,21 @@ class Chance(ProgramTest):
         rows = self.university(700, 5, *[self.labels(i) for i in range(self.runs)])
         found = dict.fromkeys(VERBS, 0)
         for run in range(self.runs):
+            shuffled = "".join(f"{row['student']},{row['period']},{row['course']}\n" for row in swapped(rows, random.Random(1000 + run)))
+            self.write("shuffled.csv", "student,period,course\n" + shuffled)
+            self.prepare_null("shuffled")
+            self.write("drawn.csv", self.run_program("sample", "answers.desirepath", "--count", 700, "--seed", run, "--csv").out)
+            self.prepare_null("drawn")
+            self.fit(*self.answering, cohort="drawn.cohort", out="drawn.desirepath")
             for verb in VERBS:
-                if verb == "company":
-                    draw = random.Random(1000 + run)
-                    self.write("shuffled.csv", "student,period,course\n" + "".join(
-                        f"{row['student']},{row['period']},{row['course']}\n" for row in swapped(rows, draw)))
-                    self.run_program("prepare", "shuffled.csv", "--courses", "u/courses.csv", "--min-takers", 1, "--out", "shuffled.cohort", "--quiet", "--force")
-                    ask = ("company", "answers.desirepath", "shuffled.cohort")
+                name = verb.split()[0]
+                if verb.endswith("--by"):
+                    ask = ("answers.desirepath" if name == "delays" else "states.desirepath", "u.cohort", "--by", f"n{run}")
                 else:
-                    ask = (verb, "answers.desirepath" if verb == "delays" else "states.desirepath", "u.cohort", "--by", f"n{run}")
-                done = self.run_program(*ask, "--seed", run, "--json").json
+                    ask = ("answers.desirepath", "shuffled.cohort") if name == "company" else ("drawn.desirepath", "drawn.cohort")
+                if name == "prerequisites":
+                    ask += ("--students", 10, "--least-direct", 0)
+                done = self.run_program(name, *ask, "--seed", run, "--json").json
                 self.assertEqual(done["findings"] > 0, done["by_chance"] > 0)
                 found[verb] += done["findings"] > 0
         words = ", ".join(f"{verb} {found[verb]}" for verb in VERBS)

@@ -17,6 +17,12 @@
 namespace desirepath::queries_test {
 namespace {
 
+TEST(Chance, MisfitIsByHowMuchTheMiddleIsTooFarFromZero) {
+  EXPECT_EQ(misfit({}), 1);
+  EXPECT_EQ(misfit({0.1, -0.2, 0.3}), 1);  // no less than it should be
+  EXPECT_NEAR(misfit({-2 * 0.6744897501960817, 0.01, 1000}), 2, 1e-12);
+}
+
 TEST(Chance, IsTheFormulaWithARunningMinimum) {
   NullCounts counts({5, 1, 3, -infinity, 3});
   counts.add({4, 0.5, 2});

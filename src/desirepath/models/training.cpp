@@ -11,6 +11,7 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/table.h"
 #include "desirepath/core/text.h"
+#include "desirepath/models/year_spread.h"
 
 namespace desirepath::inline models {
 
@@ -160,6 +161,11 @@ std::string training_record(const TrainingTask& task, const FitResult& result) {
   found.erase("seconds");
   if (!result.state_students.empty()) found["state_students"] = result.state_students;
   json["result"] = std::move(found);
+  if (const auto spread = spread_between_years(*result.model, task.cohort, task.context.compute)) {
+    json["between_years"] = {{"spread", std::round(1000 * spread->share) / 1000},
+                             {"forecasts", spread->forecasts},
+                             {"last_entry", spread->last_entry}};
+  }
   return render_settings(json.dump(), "");
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "desirepath/models/earlier_periods.h"
 #include "desirepath/queries/offered_courses.h"
 #include "desirepath/queries/student_groups.h"
 #include "desirepath/transcripts/evidence.h"
@@ -12,24 +13,6 @@
 namespace desirepath::inline queries {
 
 namespace {
-
-/// Earlier periods as they were; of this one that the student was there, which alone is what a model of leaving needs.
-EvidenceBatch before_period(const EvidenceBatch& record, std::span<const std::int64_t> students, const Schema& schema,
-                            Id period, bool says_presence) {
-  PeriodEvidence there;
-  if (says_presence) {
-    there.presence = Presence::present;
-    for (Id c = 0; c < schema.course_count(); ++c)
-      there.set(schema.bit(period, c), std::nullopt);
-  }
-  EvidenceBuilder rows(record);
-  for (const std::int64_t s : students) {
-    rows.begin_student({});
-    for (Id t = 0; t < schema.period_count(); ++t)
-      rows.add(t < period ? PeriodEvidence::of(record, s, t) : t == period ? there : PeriodEvidence());
-  }
-  return std::move(rows).build();
-}
 
 /// Sums over students who are compared with each other, of the residual r and the variance v that the model gives it.
 struct ComparedSums {
@@ -141,8 +124,7 @@ DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int6
       std::vector<std::int64_t> students;
       for (const ComparedStudent& one : some)
         students.push_back(one.student);
-      const RowMatrix expected =
-          model.marginals(before_period(record, students, schema, t, model.models_leaving()), asked, compute).value;
+      const RowMatrix expected = model.marginals(known_before(model, record, students, t), asked, compute).value;
       for (std::size_t i = 0; i < some.size(); ++i) {
         if (begin + i > 0 && some[i].group() != there[begin + i - 1].group()) {
           scores.add(sums);

@@ -9,6 +9,8 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
+#include "desirepath/models/year_spread.h"
+#include "desirepath/queries/infer_totals.h"
 #include "desirepath/queries/inference_accuracy.h"
 #include "desirepath/queries/known.h"
 #include "desirepath/queries/refits.h"
@@ -182,95 +184,6 @@ class InferAnswer : public Answer {
   }
 };
 
-/// Expected takers over all students.
-class TotalAnswer : public Answer {
- public:
-  struct Row {
-    Id bit;
-    double expected, low, high;
-  };
-  /// Whether the students come back in a period that is asked about.
-  struct Returning {
-    Id period;
-    std::optional<Id> from;          // the last period before it of which something is known
-    std::optional<int> percent;      // of earlier students enrolled in `from`
-    std::optional<double> enrolled;  // expected by a model that knows of leaving
-  };
-  TotalAnswer(const Schema& its_schema, std::int64_t its_students) : schema(its_schema), students(its_students) {}
-
-  nlohmann::ordered_json to_json() const override {
-    nlohmann::ordered_json json = {{"students", students}, {"all_return", !knows_leaving}};
-    json["returning"] = nlohmann::ordered_json::array();
-    for (const Returning& its : returning) {
-      nlohmann::ordered_json entry = {{"period", schema.period(its.period)}};
-      if (its.from) entry["from"] = schema.period(*its.from);
-      if (its.percent) entry["percent"] = *its.percent;
-      if (its.enrolled) entry["expected_enrolled"] = *its.enrolled;
-      json["returning"].push_back(std::move(entry));
-    }
-    json["courses"] = table().to_json();
-    json["withheld_courses"] = withheld;
-    return json;
-  }
-  Table table() const override {
-    return table_of([](const Course& course) { return course.name; });
-  }
-  void print(std::ostream& out) const override {
-    for (const Returning& its : returning)
-      out << returning_words(its) << '\n';
-    out << '\n';
-    table_of(full_name).print_text(out);
-  }
-  std::vector<std::string> notes() const override {
-    std::vector<std::string> lines = {concat(
-        knows_leaving ? "" : "were all students to return, ",
-        "low .. high holds the number of takers 19 times of 20: students choose for themselves",
-        refits == 0 ? ", and the model is taken as it is"
-                    : concat(", and the model differs over ", refits, " refits to students drawn with replacement"))};
-    if (withheld > 0)
-      lines.push_back(concat(counted(withheld, "course and period", "courses and periods"), " that ", disclosure.few(),
-                             " students are expected to take, or not to take, are left out"));
-    return lines;
-  }
-
-  const Schema& schema;
-  std::int64_t students;
-  std::vector<Row> rows;
-  std::vector<Returning> returning;
-  bool knows_leaving = false;  // the model does: its probabilities are of students who may have left
-  std::int64_t withheld = 0, refits = 0;
-  Disclosure disclosure;
-
- private:
-  std::string returning_words(const Returning& its) const {
-    const std::string period = concat("period ", schema.period(its.period));
-    const std::string before = its.percent ? concat(*its.percent, " % of earlier students enrolled in period ",
-                                                    schema.period(*its.from), " were enrolled again")
-                                           : "the data do not say how many did in earlier years";
-    if (its.enrolled) {
-      return concat("Of ", counted(students, "student", "students"), ", about ",
-                    with_separators(std::llround(*its.enrolled)), " are expected not to have left by ", period,
-                    its.percent ? concat("; ", before) : "", ".");
-    }
-    return concat("All ", counted(students, "student", "students"), " are assumed to be enrolled in ", period, "; ",
-                  before, its.percent ? concat(" (the column scaled: ", *its.percent, " % of expected)") : "", ".");
-  }
-  const Returning* returning_in(Id period) const {
-    const auto found = std::ranges::find(returning, period, &Returning::period);
-    return found == returning.end() ? nullptr : &*found;
-  }
-  Table table_of(const std::function<std::string(const Course&)>& name) const {
-    Table all({{"period"}, {"course"}, {"expected", 1}, {"low", 1}, {"high", 1}, {"scaled", 1}});
-    for (const Row& row : rows) {
-      const Returning* its = returning_in(schema.period_of(row.bit));
-      const bool is_scaled = its != nullptr && its->percent && !its->enrolled;
-      all.add_row({schema.period(schema.period_of(row.bit)), name(schema.course(schema.course_of(row.bit))),
-                   row.expected, row.low, row.high, is_scaled ? Cell(row.expected * *its->percent / 100) : Cell()});
-    }
-    return all;
-  }
-};
-
 std::vector<Id> asked_periods(const Schema& schema, const InferSettings& settings, const EvidenceBatch& evidence) {
   if (!settings.period.empty()) return parse_periods(schema, settings.period);
   std::vector<Id> periods;
@@ -367,6 +280,24 @@ std::vector<TotalAnswer::Returning> find_returning(const QueryInput& input, cons
   return found;
 }
 
+/// Which students are asked about in a year after those of the training: those who entered later, or whose asked period
+/// is still to come. Where the calendar does not say, all are.
+std::vector<std::uint8_t> students_to_come(const QueryInput& input, const EvidenceBatch& evidence,
+                                           const std::vector<Id>& periods, std::int32_t last_entry) {
+  std::vector<std::uint8_t> found(static_cast<std::size_t>(evidence.student_count()), 1);
+  if (input.cohort == nullptr || !input.cohort->has_calendar() ||
+      input.cohort->student_count() != evidence.student_count())
+    return found;
+  for (std::int64_t s = 0; s < evidence.student_count(); ++s) {
+    const std::int32_t entry = input.cohort->entry_year(s);
+    if (entry < 0) continue;
+    const bool is_open =
+        std::ranges::any_of(periods, [&](Id t) { return input.cohort->status(s, t) == EnrollmentStatus::not_yet; });
+    found[static_cast<std::size_t>(s)] = entry > last_entry || is_open ? 1 : 0;
+  }
+  return found;
+}
+
 std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   auto settings = input.read<InferSettings>();
   const Model& model = input.model();
@@ -393,7 +324,12 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   answer->disclosure = settings.disclosure;
   if (task && for_people) return answer;  // its figures are all that is told
   const std::vector<std::unique_ptr<Model>> refits = refits_for(input, settings);
-  Vector expected = Vector::Zero(static_cast<Index>(asked.size())), variance = expected;
+  Vector expected = Vector::Zero(static_cast<Index>(asked.size())), variance = expected, coming = expected;
+  const auto recorded = nlohmann::ordered_json::parse(input.stored.training, nullptr, false);
+  const std::optional<RecordedYears> years = recorded.is_object() ? RecordedYears::from(recorded) : std::nullopt;
+  const std::vector<std::uint8_t> is_coming = years && settings.total
+                                                  ? students_to_come(input, evidence, periods, years->last_entry)
+                                                  : std::vector<std::uint8_t>();
   RowMatrix refitted = RowMatrix::Zero(std::ssize(refits), std::ssize(asked));  // expected takers
   const std::int64_t wanted =
       for_people ? std::min(evidence.student_count(), shown_students) : evidence.student_count();
@@ -419,6 +355,9 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
       expected += found.value.colwise().sum().transpose();
       variance += (found.value.array() * (1 - found.value.array())).matrix().colwise().sum().transpose();
       if (!found.is_exact()) variance += found.standard_error.colwise().squaredNorm().transpose();
+      for (std::int64_t s = first; s < last && !is_coming.empty(); ++s) {
+        if (is_coming[static_cast<std::size_t>(s)] != 0) coming += found.value.row(s - first).transpose();
+      }
       continue;
     }
     for (std::int64_t s = first; s < last; ++s) {
@@ -446,7 +385,16 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
     RefitSpread spread;
     for (Index b = 0; b < refitted.rows(); ++b)
       spread.add(refitted.row(b));
-    if (!refits.empty()) variance += spread.variance().row(0).transpose();
+    totals->years = years;
+    totals->coming = std::ranges::count(is_coming, 1);
+    if (recorded.is_object() && recorded.contains("result"))
+      totals->trained = recorded["result"].value("students", std::int64_t{0});
+    if (!refits.empty())
+      variance += spread.variance().row(0).transpose();
+    else
+      variance *= variance_with_training(1, static_cast<double>(evidence.student_count()),
+                                         static_cast<double>(totals->trained));
+    if (years) variance += years->spread * years->spread * coming.cwiseAbs2();
     for (std::size_t i = 0; i < asked.size(); ++i) {
       const auto column = static_cast<Index>(i);
       const double reach = 1.96 * std::sqrt(variance[column]);

@@ -1,0 +1,28 @@
+// How far the enrollments of a coming year lie from what earlier years let expect, beyond chance.
+#pragma once
+
+#include <optional>
+
+#include "desirepath/models/model.h"
+#include "desirepath/transcripts/cohort.h"
+
+namespace desirepath::inline models {
+
+struct YearSpread {
+  /// Standard deviation of a course's takers from year to year, as a share of the expected number: the smallest with
+  /// which 95 % of the forecasts of earlier years would have held.
+  double share = 0;
+  std::int64_t forecasts = 0;   // a course in a period of a year
+  std::int32_t last_entry = 0;  // academic year in which the last students entered
+};
+
+/// Forecasts each year of the cohort from the model, corrected course by course by what the years before it had;
+/// courses of at least ten expected takers count. Nothing without a calendar, with fewer than twenty such forecasts, or
+/// where the model answers by sampling.
+std::optional<YearSpread> spread_between_years(const Model& model, const Cohort& cohort, const Compute& compute);
+
+/// Variance of a sum of takers, from that of the students' own choices: a model of finitely many students is itself a
+/// draw, and its expected sum for `asked` students varies as a share asked / trained of theirs does.
+double variance_with_training(double variance, double asked, double trained);
+
+}  // namespace desirepath::inline models

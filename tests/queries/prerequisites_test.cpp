@@ -1,0 +1,203 @@
+// Which pairs of courses count as prerequisites: compared within years, beyond chance, beyond the model's misfit.
+#include "desirepath/queries/prerequisites.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "support/example_cohorts.h"
+#include "support/fits.h"
+
+#include "desirepath/models/year_spread.h"
+#include "desirepath/queries/delays.h"
+#include "desirepath/queries/known.h"
+
+namespace desirepath::prerequisites_test {
+namespace {
+
+constexpr Id p = 0, c = 1, other = 2;
+
+/// Entrants of 2000 and of 2010, two years each. Only the first could take p: half of them did, and of either half a
+/// half took c in the year after. Of the others, who never saw p, some took c.
+Cohort two_entries(int late_takers) {
+  test::CohortMaker maker(3, 2);
+  std::vector<std::int32_t> years;
+  for (int s = 0; s < 800; ++s) {
+    maker.add_student();
+    maker.take(0, other);
+    if (s < 400 && s % 2 == 0) maker.take(0, p);
+    if (s < 400 ? s % 4 < 2 : s < 400 + late_takers) maker.take(1, c);
+    const std::int32_t entry = s < 400 ? 2000 : 2010;
+    years.insert(years.end(), {entry, entry + 1});
+  }
+  return test::changed(maker.build(), [&](CohortParts& parts) { parts.calendar = Calendar::of_years(years); });
+}
+
+const PrerequisitePair& pair_of(const std::vector<PrerequisitePair>& pairs, Id prerequisite, Id course) {
+  return *std::ranges::find_if(
+      pairs, [&](const PrerequisitePair& pair) { return pair.prerequisite == prerequisite && pair.course == course; });
+}
+
+TEST(DirectEffects, AreComparedWithinAYearInWhichTheCourseWasOffered) {
+  const Compute compute(1);
+  const Cohort cohort = two_entries(0);
+  const StoredModel model = test::fitted(cohort, FitOptions("nb").set("states", std::int64_t{1}));
+  const DirectEffects effects = direct_effects(*model.model, cohort, 1000, RandomStream(1), compute);
+  EXPECT_NEAR(effects.log_odds(p, c), 0, 1e-9);  // within their year, c does not depend on p
+  EXPECT_NEAR(effects.expected(p, c), 200 * 0.25, 0.5);
+  // Without a calendar, having had p tells that c was offered.
+  const Cohort undated = test::changed(cohort, [](CohortParts& parts) { parts.calendar = {}; });
+  const DirectEffects mixed = direct_effects(*model.model, undated, 1000, RandomStream(1), compute);
+  EXPECT_GT(mixed.low(p, c), 1);
+}
+
+TEST(Prerequisites, TakersToWhomACourseWasNeverOfferedDoNotCount) {
+  const Compute compute(1);
+  PrerequisiteOptions options;
+  options.students = 20;
+  for (const auto& [late, takers] : {std::pair{50, 200}, std::pair{9, 209}, std::pair{0, 200}}) {
+    const Cohort cohort = two_entries(late);
+    const StoredModel model = test::fitted(cohort, FitOptions("nb").set("states", std::int64_t{1}));
+    const auto pairs = find_prerequisites(*model.model, cohort, options, RandomStream(1), compute);
+    EXPECT_EQ(pair_of(pairs, p, c).takers, takers) << late;  // nine would be told of by leaving them out
+    EXPECT_EQ(pair_of(pairs, p, c).before, 100) << late;
+    EXPECT_EQ(pair_of(pairs, other, c).takers, 200 + late) << late;
+  }
+}
+
+/// 200 pairs of 21 courses whose effects, in standard errors, are the quantiles of a normal variable, spread by a
+/// factor; the first pair has `strong` in place of its own.
+struct MadeEffects {
+  explicit MadeEffects(double factor, double strong)
+      : effects{RowMatrix::Zero(21, 21), RowMatrix::Constant(21, 21, 0.5), RowMatrix::Constant(21, 21, 50), 1000},
+        declared(21, std::vector<char>(21, 0)) {
+    for (Id a = 0; a < 21 && std::ssize(pairs) < 200; ++a) {
+      for (Id b = 0; b < 21 && std::ssize(pairs) < 200; ++b) {
+        if (a == b) continue;
+        PrerequisitePair pair{a, b};
+        pair.before = pair.takers = 100;
+        pair.coverage = 1;
+        const double level = (static_cast<double>(pairs.size()) + 0.5) / 200;
+        effects.log_odds(a, b) = 0.5 * (pairs.empty() ? strong : factor * quantile(level));
+        pairs.push_back(pair);
+      }
+    }
+  }
+  /// Of a normal variable, by bisection.
+  static double quantile(double level) {
+    double low = -10, high = 10;
+    for (int i = 0; i < 100; ++i) {
+      const double middle = (low + high) / 2;
+      (0.5 * std::erfc(-middle / std::sqrt(2.0)) < level ? low : high) = middle;
+    }
+    return low;
+  }
+
+  std::vector<PrerequisitePair> pairs;
+  DirectEffects effects;
+  DeclaredPrerequisites declared;
+};
+
+TEST(Prerequisites, AreListedBeyondChanceAndBeyondTheMisfitOfTheModel) {
+  const PrerequisiteBounds bounds;
+  const double tail = 0.5 * std::erfc(6 / std::sqrt(2.0));
+  for (const double factor : {1.0, 3.0}) {
+    MadeEffects made(factor, 6 * factor);
+    add_direct_effects(made.pairs, made.effects, made.declared, 10);
+    EXPECT_EQ(made.pairs[0].prerequisite, 0);  // the best first
+    EXPECT_EQ(made.pairs[0].course, 1);
+    EXPECT_NEAR(made.pairs[0].direct_error, 0.5 * factor, 0.01 * factor);
+    EXPECT_NEAR(made.pairs[0].q / (200 * tail), 1, 0.5);
+    const FindingCount count = count_tacit(made.pairs, made.declared, bounds);
+    EXPECT_EQ(count.findings, 1);
+    EXPECT_NEAR(count.by_chance, made.pairs[0].q, 1e-15);
+  }
+  // Three times too wide and nothing that stands out: nothing is found, although many are far from 0.
+  MadeEffects wide(3, 0);
+  add_direct_effects(wide.pairs, wide.effects, wide.declared, 10);
+  EXPECT_EQ(count_tacit(wide.pairs, wide.declared, bounds).findings, 0);
+  // Of which too few are expected, it is not judged.
+  MadeEffects rare(1, 6);
+  rare.effects.expected(0, 1) = 9;
+  add_direct_effects(rare.pairs, rare.effects, rare.declared, 10);
+  EXPECT_EQ(pair_of(rare.pairs, 0, 1).q, 1);
+  // A declared pair is held against declared ones alone, and is not tacit.
+  MadeEffects listed(1, 6);
+  listed.declared[1][0] = 1;
+  add_direct_effects(listed.pairs, listed.effects, listed.declared, 10);
+  EXPECT_NEAR(pair_of(listed.pairs, 0, 1).q / tail, 1, 0.05);
+  EXPECT_EQ(count_tacit(listed.pairs, listed.declared, bounds).findings, 0);
+  EXPECT_TRUE(is_any_declared(listed.declared));
+  EXPECT_FALSE(is_any_declared(wide.declared));
+}
+
+TEST(Delays, AgainstTheModelAreListedBeyondChance) {
+  const auto delay_of = [](Id course, double in_errors) {
+    return GroupDelay{course, "", {100, 0.1 * in_errors, 1}, {}};  // standard error 0.1
+  };
+  std::vector<GroupDelay> delays;
+  for (Id i = 0; i < 99; ++i)
+    delays.push_back(delay_of(i, MadeEffects::quantile((i + 0.5) / 99)));
+  delays.push_back(delay_of(99, -6));
+  std::vector<GroupDelay> wide = delays;
+  EXPECT_EQ(keep_certain_delays(delays, 0.05).findings, 1);
+  ASSERT_EQ(delays.size(), 1U);
+  EXPECT_EQ(delays[0].course, 99);
+  EXPECT_NEAR(delays[0].q / (100 * std::erfc(6 / std::sqrt(2.0))), 1, 0.3);
+  for (GroupDelay& delay : wide)
+    delay.own.mean *= delay.course == 99 ? 1 : 4;
+  EXPECT_EQ(keep_certain_delays(wide, 0.05).findings, 0);  // six errors are little where most are off by three
+}
+
+TEST(YearSpread, IsTheLeastThatWouldHaveCoveredNineteenForecastsOfTwenty) {
+  // Three years of 100 students and 30 courses, taken by between 20 and 49 in a year, and otherwise in the next.
+  constexpr Id courses = 30;
+  const auto takers = [](Id course, int year) { return 20 + (course * 7 + year * (course % 5) * 3) % 30; };
+  test::CohortMaker maker(courses + 1, 2);
+  std::vector<std::int32_t> years;
+  for (int year = 0; year < 3; ++year) {
+    for (int s = 0; s < 100; ++s) {
+      maker.add_student();
+      maker.take(0, courses);
+      for (Id course = 0; course < courses; ++course) {
+        if (s < takers(course, year)) maker.take(1, course);
+      }
+      years.insert(years.end(), {2000 + year, 2001 + year});
+    }
+  }
+  const Cohort cohort =
+      test::changed(maker.build(), [&](CohortParts& parts) { parts.calendar = Calendar::of_years(years); });
+  const StoredModel model = test::fitted(cohort, FitOptions("nb").set("states", std::int64_t{1}));
+  const Compute compute(1);
+  std::vector<Id> bits;
+  for (Id course = 0; course < courses; ++course)
+    bits.push_back(cohort.schema().bit(1, course));
+  const RowMatrix shares = model.model->marginals(nothing_known(cohort.schema(), 1), bits, compute).value;
+  std::vector<double> needed;
+  for (Id course = 0; course < courses; ++course) {
+    const double share = shares(0, course);
+    for (int year = 1; year < 3; ++year) {
+      double before = 0;
+      for (int earlier = 0; earlier < year; ++earlier)
+        before += takers(course, earlier);
+      const double correction = (before + 5) / (100 * year * share + 5), expected = correction * 100 * share;
+      const double variance = expected * (1 - share) * (1 + 1.0 / year);
+      const double miss = std::abs(takers(course, year) - expected) / 1.96;
+      needed.push_back(std::sqrt(std::max(0.0, miss * miss - variance)) / expected);
+    }
+  }
+  std::ranges::sort(needed);
+  const auto spread = spread_between_years(*model.model, cohort, compute);
+  ASSERT_TRUE(spread);
+  EXPECT_EQ(spread->forecasts, 60);
+  EXPECT_EQ(spread->last_entry, 2002);
+  EXPECT_NEAR(spread->share, needed[56], 1e-9);  // 57 of 60
+  EXPECT_GT(spread->share, 0.05);
+  EXPECT_FALSE(spread_between_years(*model.model,
+                                    test::changed(cohort, [](CohortParts& parts) { parts.calendar = {}; }), compute));
+  EXPECT_DOUBLE_EQ(variance_with_training(2, 50, 100), 3);
+  EXPECT_DOUBLE_EQ(variance_with_training(2, 50, 0), 2);
+}
+
+}  // namespace
+}  // namespace desirepath::prerequisites_test
