@@ -1,148 +1,17 @@
 // Flows between states as they may be told: nodes, flows and paths together.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "desirepath/disclosure/safe_network.h"
 #include "desirepath/disclosure/safe_table.h"
+#include "desirepath/queries/node_choice.h"
 #include "desirepath/queries/pathways.h"
 #include "desirepath/queries/state_names.h"
 
 namespace desirepath::inline queries {
 
 namespace {
-
-/// Which places of a step are one node: small states are "other", small reasons for not being enrolled "not enrolled",
-/// each with more until they are enough together and the flows to and from them can be told. Where too few students
-/// were enrolled, or were not, both are one.
-class NodeChoice {
- public:
-  NodeChoice(const PathCounts& counts, Id steps, Id states, const Disclosure& disclosure)
-      : states_(states), students_(RowMatrix::Zero(steps, place_count(states))) {
-    for (const auto& [path, count] : counts) {
-      for (Id step = 0; step < steps; ++step)
-        students_(step, path[static_cast<std::size_t>(step)]) += count;
-    }
-    for (Id step = 0; step < steps; ++step)
-      choose(step, disclosure);
-  }
-
-  Id state_count() const { return states_; }
-  Id places() const { return static_cast<Id>(students_.cols()); }
-  double students(Id step, Id place) const { return students_(step, place); }
-  bool is_merged(Id step, Id place) const {
-    return merged_[static_cast<std::size_t>(step)][static_cast<std::size_t>(place)] != 0;
-  }
-  /// Whether merged states and merged reasons are the same node.
-  bool is_mixed(Id step) const { return mixed_[static_cast<std::size_t>(step)] != 0; }
-  bool has_unknown() const { return students_.col(place_of(EnrollmentStatus::unknown, states_)).sum() > 0; }
-  double not_enrolled(Id step) const { return students_.row(step).tail(places() - states_).sum(); }
-
-  /// Of a step and the next, one gets fewer reasons; where it has one, it is shown with the smallest states. False
-  /// where nothing is left to do so.
-  bool merge_reasons(Id step) {
-    const Id at = sort_at(step, false).nodes() > sort_at(step + 1, false).nodes() ? step : step + 1;
-    if (sort_at(at, false).nodes() > 1) {
-      merge_smallest(at, sort_at(at, false));
-      return true;
-    }
-    for (const Id one : {step + 1, step}) {
-      if (is_mixed(one) || sort_at(one, false).nodes() == 0) continue;
-      mixed_[static_cast<std::size_t>(one)] = 1;
-      for (Id place = states_; place < places(); ++place)
-        merge(one, place);
-      const Sort states = sort_at(one, true);
-      if (states.merged <= 0 && states.unmerged > 0) merge(one, smallest_of(one, states));
-      return true;
-    }
-    return false;
-  }
-  /// Of a step and the next, the one with more nodes gets one less: the smallest of its states, or of its reasons,
-  /// joins the others of its sort.
-  void merge_more(Id step) {
-    const Id at = node_count(step) >= node_count(step + 1) ? step : step + 1;
-    Id smallest = -1;
-    for (Id place = 0; place < places(); ++place) {
-      const bool can_join = !is_merged(at, place) && sort_at(at, place < states_).nodes() > 1;
-      if (can_join && (smallest < 0 || students(at, place) < students(at, smallest))) smallest = place;
-    }
-    if (smallest < 0)
-      mix(at);
-    else
-      merge_smallest(at, sort_at(at, smallest < states_));
-  }
-
- private:
-  /// The states of a step, or its reasons.
-  struct Sort {
-    Id first = 0, last = 0;
-    double merged = 0;         // students
-    std::size_t unmerged = 0;  // places
-
-    std::size_t nodes() const { return unmerged + (merged > 0 ? 1 : 0); }
-  };
-  Sort sort_at(Id step, bool is_state) const {
-    Sort sort{is_state ? 0 : states_, is_state ? states_ : places()};
-    for (Id place = sort.first; place < sort.last; ++place) {
-      if (is_merged(step, place))
-        sort.merged += students(step, place);
-      else
-        ++sort.unmerged;
-    }
-    return sort;
-  }
-  std::size_t node_count(Id step) const {
-    const Sort states = sort_at(step, true), reasons = sort_at(step, false);
-    const bool shares = is_mixed(step) && states.merged > 0 && reasons.merged > 0;
-    return states.nodes() + reasons.nodes() - (shares ? 1 : 0);
-  }
-
-  Id smallest_of(Id step, const Sort& sort) const {
-    Id smallest = -1;
-    for (Id place = sort.first; place < sort.last; ++place) {
-      if (!is_merged(step, place) && (smallest < 0 || students(step, place) < students(step, smallest)))
-        smallest = place;
-    }
-    return smallest;
-  }
-  void merge_smallest(Id step, const Sort& sort) {
-    for (int more = sort.merged > 0 ? 1 : 2; more > 0; --more)  // one alone would be as it was
-      merge(step, smallest_of(step, sort));
-  }
-  void merge(Id step, Id place) { merged_[static_cast<std::size_t>(step)][static_cast<std::size_t>(place)] = 1; }
-  void mix(Id step) {
-    mixed_[static_cast<std::size_t>(step)] = 1;
-    for (Id place = 0; place < places(); ++place)
-      merge(step, place);
-  }
-
-  void choose(Id step, const Disclosure& disclosure) {
-    merged_.emplace_back(static_cast<std::size_t>(places()), 0);
-    const auto row = students_.row(step);
-    const std::vector<double> states(row.begin(), row.begin() + states_), reasons(row.begin() + states_, row.end());
-    const double enrolled = std::accumulate(states.begin(), states.end(), 0.0);
-    const double others = std::accumulate(reasons.begin(), reasons.end(), 0.0);
-    const bool few_others = !disclosure.tells(others), few_enrolled = !few_others && !disclosure.tells(enrolled);
-    mixed_.push_back(few_others || few_enrolled ? 1 : 0);
-    // The few are one part beside those of the other sort.
-    const auto hide = [&](const std::vector<double>& parts, Id first, bool are_few, double few_beside) {
-      std::vector<double> with = parts;
-      if (!are_few) with.push_back(few_beside);
-      const Hidden hidden = disclosure.hide(with);
-      for (std::size_t i = 0; i < parts.size(); ++i) {
-        if (are_few || hidden[i] != 0 || parts[i] <= 0) merge(step, first + static_cast<Id>(i));
-      }
-    };
-    hide(states, 0, few_enrolled, few_others ? others : 0);
-    hide(reasons, states_, few_others, few_enrolled ? enrolled : 0);
-  }
-
-  Id states_;
-  RowMatrix students_;
-  std::vector<Hidden> merged_;
-  Hidden mixed_;
-};
 
 /// "left", "not enrolled", "other or not enrolled". Of an unknown status only this is known: there are no enrollments.
 std::string name_of_reasons(const PathNode& node, const NodeChoice& choice) {
