@@ -203,12 +203,14 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
     }
     const RowMatrix found = model.marginals(std::move(rows).build(), later_bits, compute).value;
     RowMatrix difference = RowMatrix::Zero(std::ssize(places), courses);
+    Vector without = Vector::Zero(courses);
     for (std::size_t i = 0; i < places.size(); ++i) {
       const auto row = static_cast<Index>(i);
       for (std::size_t b = 0; b < later_bits.size(); ++b) {
-        if (schema.period_of(later_bits[b]) > places[i].period)
-          difference(row, schema.course_of(later_bits[b])) +=
-              found(2 * row, static_cast<Index>(b)) - found(2 * row + 1, static_cast<Index>(b));
+        if (schema.period_of(later_bits[b]) <= places[i].period) continue;
+        const Id c = schema.course_of(later_bits[b]);
+        difference(row, c) += found(2 * row, static_cast<Index>(b)) - found(2 * row + 1, static_cast<Index>(b));
+        without[c] += found(2 * row + 1, static_cast<Index>(b)) / static_cast<double>(places.size());
       }
     }
     std::vector<std::int64_t> p_first(static_cast<std::size_t>(courses), 0), c_first = p_first;
@@ -227,6 +229,7 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
       pair.effect = difference.col(c).mean();
       pair.effect_error =
           std::sqrt((difference.col(c).array() - pair.effect).square().sum() / std::max(1.0, drawn - 1) / drawn);
+      pair.without = without[c];
       pair.takers = offered_takers(p, c);
       const std::int64_t before = p_first[static_cast<std::size_t>(c)], after = c_first[static_cast<std::size_t>(c)];
       if (options.disclosure.rests(static_cast<double>(before))) {

@@ -18,6 +18,7 @@ struct PrerequisitePair {
   Id prerequisite = 0, course = 0;
   double effect = 0;        // mean over students: expected later enrollments in c with p, less those without
   double effect_error = 0;  // its standard error over the students drawn
+  double without = 0;       // mean over students: expected later enrollments in c without p
   double coverage = 0;      // share of c's takers who had p in an earlier period
   /// Of those who took both in different periods: (p first - c first) / all; nothing where few took them in an order.
   std::optional<double> asymmetry = std::nullopt;

@@ -186,6 +186,7 @@ class PrerequisitesAnswer : public Answer {
                 {"high"},
                 {"effect"},
                 {"effect_error"},
+                {"without"},
                 {"coverage"},
                 {"asymmetry"},
                 {"students"},
@@ -197,7 +198,7 @@ class PrerequisitesAnswer : public Answer {
     for (const PrerequisitePair& pair : pairs) {
       if (found_only && !is_found(pair) && status(pair).empty()) continue;
       rows.add_row({name(pair.prerequisite), name(pair.course), pair.score(), pair.low(), pair.high(), pair.effect,
-                    pair.effect_error, pair.coverage, pair.asymmetry ? Cell(*pair.asymmetry) : Cell(),
+                    pair.effect_error, pair.without, pair.coverage, pair.asymmetry ? Cell(*pair.asymmetry) : Cell(),
                     pair.before > 0 ? Cell(pair.before) : Cell(), from_cohort ? Cell(pair.direct) : Cell(),
                     from_cohort ? Cell(pair.direct_error) : Cell(), from_cohort ? Cell(pair.tacit_score()) : Cell(),
                     from_cohort ? Cell(rounded_chance(pair.q)) : Cell(), status(pair)});
