@@ -65,6 +65,69 @@ TEST(Prerequisites, TakersToWhomACourseWasNeverOfferedDoNotCount) {
   }
 }
 
+/// 400 students of one year: half take p in autumn, and three quarters of these, but a quarter of the others, c in
+/// spring. A second period holds nothing but another course.
+Cohort two_terms() {
+  test::CohortMaker maker(3, 2);
+  std::vector<std::int16_t> terms;
+  for (int s = 0; s < 400; ++s) {
+    maker.add_student();
+    maker.take(1, other);
+    const bool has_p = s % 2 == 0, has_c = has_p ? s % 8 < 6 : s % 8 < 2;
+    if (has_p) maker.take(0, p);
+    if (has_p) terms.push_back(0);
+    if (has_c) maker.take(0, c);
+    if (has_c) terms.push_back(1);
+    terms.push_back(2);
+  }
+  return test::changed(maker.build(), [&](CohortParts& parts) {
+    parts.calendar.terms = {{"autumn", 2000, false}, {"spring", 2000, false}, {"autumn 2", 2001, false}};
+    parts.calendar.step = PeriodStep::year;
+    for (int s = 0; s < 400; ++s)
+      parts.calendar.term_of.insert(parts.calendar.term_of.end(), {0, 2});
+    parts.calendar.term_of_enrollment = terms;
+  });
+}
+
+TEST(Prerequisites, OfAnEarlierTermOfTheSamePeriodAreFound) {
+  const Compute compute(1);
+  const Cohort cohort = two_terms();
+  const StoredModel model = test::fitted(cohort, FitOptions("nb").set("states", std::int64_t{1}));
+  PrerequisiteOptions options;
+  options.students = 20;
+  const auto pairs = find_prerequisites(*model.model, cohort, options, RandomStream(1), compute);
+  EXPECT_EQ(pair_of(pairs, p, c).before, 150);
+  EXPECT_EQ(pair_of(pairs, p, c).takers, 200);
+  EXPECT_EQ(pair_of(pairs, c, p).before, 0);
+  const DirectEffects effects = direct_effects(*model.model, cohort, 1000, RandomStream(1), compute);
+  // Half take c. Of 200 with p 150 do: residuals 50 above and 50 below, p centred at a half, variance 1/4 each.
+  EXPECT_NEAR(effects.log_odds(p, c), (0.5 * 50 + 0.5 * 50) / (400 * 0.25 * 0.25), 0.02);
+  EXPECT_EQ(effects.log_odds(c, p), 0);  // nobody had c before p
+  const Cohort undated = test::changed(cohort, [](CohortParts& parts) { parts.calendar.term_of_enrollment = {}; });
+  EXPECT_EQ(pair_of(find_prerequisites(*model.model, undated, options, RandomStream(1), compute), p, c).before, 0);
+  EXPECT_EQ(direct_effects(*model.model, undated, 1000, RandomStream(1), compute).log_odds(p, c), 0);
+}
+
+TEST(EnrollmentTerms, StayWithTheirEnrollments) {
+  const Cohort cohort = two_terms();
+  const Cohort loaded = Cohort::load(ArchiveReader::of(cohort.to_archive().bytes()));
+  EXPECT_EQ(loaded.fingerprint(), cohort.fingerprint());
+  EXPECT_EQ(loaded.calendar(), cohort.calendar());
+  const std::vector<std::int64_t> some = {3, 0, 399};
+  const Cohort chosen = cohort.select(some);
+  ASSERT_TRUE(chosen.has_enrollment_terms());
+  const auto terms_of = [](const Cohort& of, std::int64_t s) {
+    const auto terms = of.enrollment_terms(s, 0);
+    return std::vector<std::int16_t>(terms.begin(), terms.end());
+  };
+  EXPECT_EQ(terms_of(chosen, 1), (std::vector<std::int16_t>{0, 1}));
+  EXPECT_TRUE(terms_of(chosen, 0).empty());
+  EXPECT_NE(test::changed(cohort, [](CohortParts& parts) { parts.calendar.term_of_enrollment[0] = 1; }).fingerprint(),
+            cohort.fingerprint());
+  EXPECT_THROW(test::changed(cohort, [](CohortParts& parts) { parts.calendar.term_of_enrollment.pop_back(); }),
+               InputError);
+}
+
 /// 200 pairs of 21 courses whose effects, in standard errors, are the quantiles of a normal variable, spread by a
 /// factor; the first pair has `strong` in place of its own.
 struct MadeEffects {

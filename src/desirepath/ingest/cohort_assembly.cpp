@@ -163,6 +163,8 @@ CohortParts assemble_cohort(const RowCollection& collection, const SiftedRows& s
   parts.status.assign(students * width, EnrollmentStatus::unknown);
   if (has_terms) parts.calendar.term_of.assign(students * width, -1);
   BinaryMatrixBuilder enrollments(parts.schema.bit_count());
+  std::vector<std::pair<Id, std::int16_t>> dated;  // enrollments of a period
+  bool has_later_terms = false;
   for (std::size_t s = 0; s < sifted.students.size(); ++s) {
     if (!sifted.is_kept(s)) continue;
     const std::size_t first = parts.students.size() * width;
@@ -178,11 +180,28 @@ CohortParts assemble_cohort(const RowCollection& collection, const SiftedRows& s
           const std::int16_t here = sifted.calendar.number_of(row->term);
           if (term < 0 || here < term) term = here;
         }
-        if (row->counts()) enrollments.add(parts.schema.bit(period - 1, number[row->course]));
+        if (!row->counts()) continue;
+        const Id bit = parts.schema.bit(period - 1, number[row->course]);
+        enrollments.add(bit);
+        if (has_terms)
+          dated.emplace_back(bit, row->term >= 0 ? sifted.calendar.number_of(row->term) : std::int16_t{-1});
+      }
+      if (has_terms) {
+        // The first term of each course, in the order of the enrollments; one that is not known comes first.
+        std::ranges::sort(dated);
+        const auto again = std::ranges::unique(dated, {}, [](const auto& one) { return one.first; });
+        dated.erase(again.begin(), again.end());
+        const std::int16_t first_term = parts.calendar.term_of[first + static_cast<std::size_t>(period - 1)];
+        for (const auto& [bit, term] : dated) {
+          parts.calendar.term_of_enrollment.push_back(term);
+          has_later_terms = has_later_terms || term > first_term;
+        }
+        dated.clear();
       }
       enrollments.finish_row();
     }
   }
+  if (!has_later_terms) parts.calendar.term_of_enrollment = {};
   parts.enrollments = std::move(enrollments).build();
   parts.attributes = make_attributes(collection, sifted);
   return parts;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "desirepath/models/earlier_periods.h"
+#include "desirepath/queries/course_places.h"
 #include "desirepath/queries/offered_courses.h"
 #include "desirepath/queries/student_groups.h"
 #include "desirepath/transcripts/evidence.h"
@@ -82,82 +83,151 @@ std::vector<ComparedStudent> enrolled_by_group(const Cohort& cohort, const Offer
   return there;
 }
 
-/// Courses taken before the period, ascending.
-std::vector<Id> courses_before(const Cohort& cohort, std::int64_t student, Id period) {
-  std::vector<Id> had;
+/// What a student took before a place of a period.
+struct EarlierCourses {
+  std::vector<Id> all;          // ascending
+  std::vector<Id> this_period;  // their bits
+};
+EarlierCourses courses_before(const Cohort& cohort, const CoursePlaces& places, std::int64_t student, Id period,
+                              Id place) {
+  EarlierCourses had;
   for (Id t = 0; t < period; ++t) {
     for (const Id bit : cohort.bits(student, t))
-      had.push_back(cohort.schema().course_of(bit));
+      had.all.push_back(cohort.schema().course_of(bit));
   }
-  std::ranges::sort(had);
-  had.erase(std::unique(had.begin(), had.end()), had.end());
+  const std::vector<Id> own = places.of_enrollments(student, period);
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const Id bit = cohort.bits(student, period)[i];
+    if (own[i] >= place) continue;
+    had.this_period.push_back(bit);
+    had.all.push_back(cohort.schema().course_of(bit));
+  }
+  std::ranges::sort(had.all);
+  had.all.erase(std::unique(had.all.begin(), had.all.end()), had.all.end());
   return had;
 }
 
-}  // namespace
-
-DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int64_t most, const RandomStream& stream,
-                             const Compute& compute, const ProgressSink& progress) {
-  constexpr std::int64_t block = 1024;
-  constexpr double least_variance = 1e-12;
+/// Everything known before a place of a period: earlier periods, and the courses that usually come before that place in
+/// this one, but for those that the student took at an unusual time.
+EvidenceBatch known_before_place(const Model& model, const Cohort& cohort, const EvidenceBatch& record,
+                                 const CoursePlaces& places, std::span<const std::int64_t> students, Id period,
+                                 Id place) {
+  if (place == 0) return known_before(model, record, students, period);
   const Schema& schema = model.schema();
-  const Index courses = schema.course_count();
-  const EvidenceBatch record = EvidenceBatch::of(cohort);
-  const OfferedCourses offered(cohort);
-  std::vector<std::int64_t> all(static_cast<std::size_t>(cohort.student_count()));
-  std::iota(all.begin(), all.end(), 0);
-  const std::vector<std::int64_t> chosen = draw_students(std::move(all), most, stream);
-  Scores scores(courses);
-  ComparedSums sums(courses);
-  for (Id t = 1; t < schema.period_count(); ++t) {
-    const std::vector<ComparedStudent> there = enrolled_by_group(cohort, offered, chosen, t);
-    std::vector<Id> asked(static_cast<std::size_t>(courses));
-    for (Id c = 0; c < schema.course_count(); ++c)
-      asked[static_cast<std::size_t>(c)] = schema.bit(t, c);
+  PeriodEvidence enrolled;
+  enrolled.presence = Presence::present;
+  for (Id c = 0; c < schema.course_count(); ++c) {
+    if (places.usual(c) >= place) enrolled.set(schema.bit(period, c), std::nullopt);
+  }
+  EvidenceBuilder rows(record);
+  for (const std::int64_t s : students) {
+    PeriodEvidence own = enrolled;
+    for (const Id bit : cohort.bits(s, period))
+      own.set(bit, std::nullopt);
+    for (const Id bit : courses_before(cohort, places, s, period, place).this_period)
+      own.set(bit, true);
+    rows.begin_student({});
+    for (Id t = 0; t < schema.period_count(); ++t)
+      rows.add(t < period ? PeriodEvidence::of(record, s, t) : t == period ? own : PeriodEvidence());
+  }
+  return std::move(rows).build();
+}
+
+/// Adds what enrolled students took at a place of a period beside what their records let expect.
+class PlaceOfPeriod {
+ public:
+  PlaceOfPeriod(const Model& model, const Cohort& cohort, const OfferedCourses& offered, const CoursePlaces& places,
+                Id period, Id place)
+      : model_(model), cohort_(cohort), offered_(offered), places_(places), period_(period), place_(place) {
+    for (Id c = 0; c < model.schema().course_count(); ++c) {
+      if (places.usual(c) == place) asked_.push_back(model.schema().bit(period, c));
+    }
+  }
+
+  bool is_empty() const { return asked_.empty(); }
+  void add(std::span<const ComparedStudent> there, const EvidenceBatch& record, const Compute& compute,
+           ComparedSums& sums, Scores& scores) const {
+    constexpr std::size_t block = 1024;
     for (std::size_t begin = 0; begin < there.size(); begin += block) {
-      if (progress) {
-        progress({"beyond the model",
-                  (static_cast<double>(t) - 1 + static_cast<double>(begin) / static_cast<double>(there.size())) /
-                      (schema.period_count() - 1)});
-      }
-      const std::span some = std::span(there).subspan(begin, std::min<std::size_t>(block, there.size() - begin));
+      const std::span some = there.subspan(begin, std::min(block, there.size() - begin));
       std::vector<std::int64_t> students;
       for (const ComparedStudent& one : some)
         students.push_back(one.student);
-      const RowMatrix expected = model.marginals(known_before(model, record, students, t), asked, compute).value;
+      const RowMatrix expected =
+          model_
+              .marginals(known_before_place(model_, cohort_, record, places_, students, period_, place_), asked_,
+                         compute)
+              .value;
       for (std::size_t i = 0; i < some.size(); ++i) {
         if (begin + i > 0 && some[i].group() != there[begin + i - 1].group()) {
           scores.add(sums);
           sums.clear();
         }
-        const std::vector<Id> had = courses_before(cohort, some[i].student, t);
-        const Eigen::ArrayXd share = expected.row(static_cast<Index>(i)).array();
-        Eigen::ArrayXd residual = -share, variance = share * (1 - share);
-        for (const Id bit : cohort.bits(some[i].student, t)) {
-          const Id c = schema.course_of(bit);
-          residual(c) += 1;
-          if (std::ranges::binary_search(had, c)) continue;
-          for (const Id p : had)
-            scores.taken(p, c) += 1;
-        }
-        for (Id c = 0; c < schema.course_count(); ++c) {
-          if (!offered(c, some[i].year)) residual(c) = variance(c) = 0;
-        }
-        for (const Id c : had)
-          residual(c) = variance(c) = 0;
-        const Eigen::ArrayXd square = residual.square();
-        sums.residual.array() += residual;
-        sums.variance.array() += variance;
-        sums.square.array() += square;
-        for (const Id p : had) {
-          sums.had_residual.row(p).array() += residual.transpose();
-          sums.had_variance.row(p).array() += variance.transpose();
-          sums.had_square.row(p).array() += square.transpose();
-        }
+        add_student(some[i], {expected.row(static_cast<Index>(i)).data(), asked_.size()}, sums, scores);
       }
     }
     scores.add(sums);
     sums.clear();
+  }
+
+ private:
+  void add_student(const ComparedStudent& one, std::span<const double> expected, ComparedSums& sums,
+                   Scores& scores) const {
+    const Schema& schema = model_.schema();
+    const std::vector<Id> had = courses_before(cohort_, places_, one.student, period_, place_).all;
+    const std::span bits = cohort_.bits(one.student, period_);
+    Eigen::ArrayXd residual = Eigen::ArrayXd::Zero(schema.course_count()), variance = residual;
+    for (std::size_t i = 0; i < asked_.size(); ++i) {
+      const Id c = schema.course_of(asked_[i]);
+      if (!offered_(c, one.year) || std::ranges::binary_search(had, c)) continue;
+      const double share = expected[i];
+      const bool is_taken = std::ranges::binary_search(bits, asked_[i]);
+      residual(c) = (is_taken ? 1 : 0) - share;
+      variance(c) = share * (1 - share);
+      if (!is_taken) continue;
+      for (const Id p : had)
+        scores.taken(p, c) += 1;
+    }
+    const Eigen::ArrayXd square = residual.square();
+    sums.residual.array() += residual;
+    sums.variance.array() += variance;
+    sums.square.array() += square;
+    for (const Id p : had) {
+      sums.had_residual.row(p).array() += residual.transpose();
+      sums.had_variance.row(p).array() += variance.transpose();
+      sums.had_square.row(p).array() += square.transpose();
+    }
+  }
+
+  const Model& model_;
+  const Cohort& cohort_;
+  const OfferedCourses& offered_;
+  const CoursePlaces& places_;
+  Id period_, place_;
+  std::vector<Id> asked_;
+};
+
+}  // namespace
+
+DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int64_t most, const RandomStream& stream,
+                             const Compute& compute, const ProgressSink& progress) {
+  constexpr double least_variance = 1e-12;
+  const Schema& schema = model.schema();
+  const Index courses = schema.course_count();
+  const EvidenceBatch record = EvidenceBatch::of(cohort);
+  const OfferedCourses offered(cohort);
+  const CoursePlaces places(cohort);
+  std::vector<std::int64_t> all(static_cast<std::size_t>(cohort.student_count()));
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<std::int64_t> chosen = draw_students(std::move(all), most, stream);
+  Scores scores(courses);
+  ComparedSums sums(courses);
+  const Id steps = schema.period_count() * places.count();
+  for (Id step = 1; step < steps; ++step) {  // before the first there is nothing
+    if (progress) progress({"beyond the model", static_cast<double>(step) / steps});
+    const Id period = step / places.count(), place = step % places.count();
+    const PlaceOfPeriod here(model, cohort, offered, places, period, place);
+    if (!here.is_empty()) here.add(enrolled_by_group(cohort, offered, chosen, period), record, compute, sums, scores);
   }
   DirectEffects effects{RowMatrix::Zero(courses, courses), RowMatrix::Zero(courses, courses),
                         scores.taken - scores.residual, std::ssize(chosen)};

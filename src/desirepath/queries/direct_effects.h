@@ -22,7 +22,8 @@ struct DirectEffects {
 
 /// For each student and period: the residuals of the courses not had before, given all earlier periods, against the
 /// courses had before. Students are compared with those of the same entry year in the same year, and a course counts
-/// in the years in which it was offered. Of more students than `most`, that many are drawn.
+/// in the years in which it was offered. Where terms are finer than periods, courses of an earlier term of the same
+/// period are earlier too. Of more students than `most`, that many are drawn.
 DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int64_t most, const RandomStream& stream,
                              const Compute& compute, const ProgressSink& progress = {});
 

@@ -18,28 +18,42 @@ double PrerequisitePair::error() const {
 
 namespace {
 
-/// First period of each (student, course); the number of periods where it was never taken.
+/// First period of each (student, course), the number of periods where it was never taken, and which of two came first.
 class FirstPeriods {
  public:
   explicit FirstPeriods(const Cohort& cohort)
       : courses_(static_cast<std::size_t>(cohort.schema().course_count())),
         first_(static_cast<std::size_t>(cohort.student_count()) * courses_,
                static_cast<std::uint8_t>(cohort.schema().period_count())) {
+    if (cohort.has_enrollment_terms()) term_.assign(first_.size(), -1);
+    const Schema& schema = cohort.schema();
     for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
-      for (const Id bit : cohort.bits(s)) {
-        auto& first =
-            first_[static_cast<std::size_t>(s) * courses_ + static_cast<std::size_t>(cohort.schema().course_of(bit))];
-        first = std::min(first, static_cast<std::uint8_t>(cohort.schema().period_of(bit)));
+      for (Id t = schema.period_count(); t-- > 0;) {
+        const std::span bits = cohort.bits(s, t);
+        for (std::size_t i = 0; i < bits.size(); ++i) {
+          const std::size_t at = cell(s, schema.course_of(bits[i]));
+          first_[at] = static_cast<std::uint8_t>(t);
+          if (!term_.empty()) term_[at] = cohort.enrollment_terms(s, t)[i];
+        }
       }
     }
   }
-  Id operator()(std::int64_t student, Id course) const {
-    return first_[static_cast<std::size_t>(student) * courses_ + static_cast<std::size_t>(course)];
+  Id operator()(std::int64_t student, Id course) const { return first_[cell(student, course)]; }
+  /// In an earlier period, or in an earlier term of the same one where terms are known. Both were taken.
+  bool is_before(std::int64_t student, Id course, Id other) const {
+    const std::size_t a = cell(student, course), b = cell(student, other);
+    if (first_[a] != first_[b] || term_.empty()) return first_[a] < first_[b];
+    return term_[a] >= 0 && term_[a] < term_[b];
   }
 
  private:
+  std::size_t cell(std::int64_t student, Id course) const {
+    return static_cast<std::size_t>(student) * courses_ + static_cast<std::size_t>(course);
+  }
+
   std::size_t courses_;
   std::vector<std::uint8_t> first_;
+  std::vector<std::int16_t> term_;  // of the first enrollment, -1 = not known; empty where no terms are
 };
 
 /// Of every two courses: the takers of one by whose time the other had been offered. Where it had not been, but so few
@@ -217,9 +231,9 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
     for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
       if (first(s, p) == periods) continue;
       for (Id c = 0; c < courses; ++c) {
-        const Id own = first(s, c);
-        if (own == periods || own == first(s, p)) continue;
-        ++(own > first(s, p) ? p_first : c_first)[static_cast<std::size_t>(c)];
+        if (first(s, c) == periods) continue;
+        p_first[static_cast<std::size_t>(c)] += first.is_before(s, p, c) ? 1 : 0;
+        c_first[static_cast<std::size_t>(c)] += first.is_before(s, c, p) ? 1 : 0;
       }
     }
     const double drawn = static_cast<double>(places.size());

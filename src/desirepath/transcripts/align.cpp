@@ -66,7 +66,7 @@ Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unsee
   parts.attributes = cohort.attributes();
   parts.provenance = cohort.provenance();
   parts.status_basis = cohort.status_basis();
-  parts.calendar = {cohort.calendar().terms, cohort.calendar().data_end, cohort.calendar().step, {}};
+  parts.calendar = {cohort.calendar().terms, cohort.calendar().data_end, cohort.calendar().step, {}, {}};
   BinaryMatrixBuilder enrollments(schema.bit_count());
   for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
     for (Id t = 0; t < schema.period_count(); ++t) {
@@ -75,10 +75,18 @@ Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unsee
       if (cohort.has_calendar())
         parts.calendar.term_of.push_back(from < 0 ? std::int16_t{-1} : static_cast<std::int16_t>(cohort.term(s, from)));
       if (from >= 0) {
-        for (const Id bit : cohort.bits(s, from)) {
-          const Id course = course_number[static_cast<std::size_t>(own.course_of(bit))];
-          if (course >= 0) enrollments.add(schema.bit(t, course));
+        const std::span bits = cohort.bits(s, from);
+        std::vector<std::pair<Id, std::int16_t>> dated;
+        for (std::size_t i = 0; i < bits.size(); ++i) {
+          const Id course = course_number[static_cast<std::size_t>(own.course_of(bits[i]))];
+          if (course < 0) continue;
+          enrollments.add(schema.bit(t, course));
+          if (cohort.has_enrollment_terms())
+            dated.emplace_back(schema.bit(t, course), cohort.enrollment_terms(s, from)[i]);
         }
+        std::ranges::sort(dated);  // as the enrollments are
+        for (const auto& [bit, term] : dated)
+          parts.calendar.term_of_enrollment.push_back(term);
       }
       enrollments.finish_row();
     }

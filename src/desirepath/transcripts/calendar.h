@@ -43,6 +43,9 @@ struct Calendar {
   /// Students by periods: the first term in which the student was enrolled in the period, -1 = not known. Empty where
   /// the source has no terms.
   std::vector<std::int16_t> term_of;
+  /// Of every enrollment, in the order of the cohort's: the first term in which the course was taken in that period, -1
+  /// = not known. Empty where no enrollment is of a later term than its period.
+  std::vector<std::int16_t> term_of_enrollment;
 
   /// Years alone, as earlier versions kept them (-1 = not known): each is a term of that name.
   static Calendar of_years(std::span<const std::int32_t> years);

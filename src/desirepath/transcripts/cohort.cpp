@@ -16,13 +16,17 @@ namespace desirepath::inline transcripts {
 
 namespace {
 
-void check_calendar(const Calendar& calendar, std::size_t rows) {
+void check_calendar(const Calendar& calendar, std::size_t rows, std::size_t enrollments) {
   const auto terms = static_cast<std::int64_t>(calendar.terms.size());
+  if (!calendar.term_of_enrollment.empty() &&
+      (calendar.term_of_enrollment.size() != enrollments || calendar.term_of.empty()))
+    throw InputError("cohort: a term for every enrollment is needed");
   if (!calendar.term_of.empty() && calendar.term_of.size() != rows)
     throw InputError("cohort: a term for every student and period is needed");
   if (calendar.data_end < -1 || calendar.data_end >= terms || calendar.step > PeriodStep::term)
     throw InputError("cohort: a calendar that does not end with one of its terms");
-  if (std::ranges::any_of(calendar.term_of, [&](std::int16_t term) { return term < -1 || term >= terms; }))
+  const auto is_outside = [&](std::int16_t term) { return term < -1 || term >= terms; };
+  if (std::ranges::any_of(calendar.term_of, is_outside) || std::ranges::any_of(calendar.term_of_enrollment, is_outside))
     throw InputError("cohort: a term out of range");
   const auto is_good = [](const CalendarTerm& term) { return term.academic_year >= 0 && term.academic_year <= 9999; };
   if (!std::ranges::all_of(calendar.terms, is_good)) throw InputError("cohort: an academic year out of range");
@@ -41,7 +45,7 @@ Cohort::Cohort(CohortParts parts) : parts_(std::make_shared<const CohortParts>(s
       parts_->enrollments.column_count() != schema().bit_count()) {
     throw InputError("cohort: enrollments do not fit students, periods and courses");
   }
-  check_calendar(parts_->calendar, rows);
+  check_calendar(parts_->calendar, rows, parts_->enrollments.columns().size());
   const Id courses = schema().course_count();
   for (std::size_t r = 0; r < rows; ++r) {
     const auto bits = parts_->enrollments.row(static_cast<std::int64_t>(r));
@@ -92,7 +96,7 @@ Cohort Cohort::select(std::span<const std::int64_t> students) const {
   chosen.schema = schema();
   chosen.provenance = parts_->provenance;
   chosen.status_basis = status_basis();
-  chosen.calendar = {calendar().terms, calendar().data_end, calendar().step, {}};
+  chosen.calendar = {calendar().terms, calendar().data_end, calendar().step, {}, {}};
   const Id periods = schema().period_count();
   BinaryMatrixBuilder enrollments(schema().bit_count());
   for (const Attribute& attribute : parts_->attributes) {
@@ -106,6 +110,10 @@ Cohort Cohort::select(std::span<const std::int64_t> students) const {
       if (has_calendar()) chosen.calendar.term_of.push_back(calendar().term_of[from]);
       for (const Id bit : bits(student, period))
         enrollments.add(bit);
+      if (has_enrollment_terms()) {
+        const auto terms = enrollment_terms(student, period);
+        chosen.calendar.term_of_enrollment.insert(chosen.calendar.term_of_enrollment.end(), terms.begin(), terms.end());
+      }
       enrollments.finish_row();
     }
     for (std::size_t a = 0; a < parts_->attributes.size(); ++a) {
@@ -198,6 +206,7 @@ std::string Cohort::fingerprint() const {
   if (needs_terms(*parts_)) {
     digest.add(calendar_json(calendar()).dump());
     digest.add(std::as_bytes(std::span(calendar().term_of)));
+    digest.add(std::as_bytes(std::span(calendar().term_of_enrollment)));
   }
   return digest.finish().hex();
 }
@@ -225,6 +234,8 @@ ArchiveWriter Cohort::to_archive() const {
   if (has_terms) {
     archive.set("calendar", calendar_json(calendar()).dump());
     if (has_calendar()) archive.add("term", calendar().term_of, {student_count(), periods});
+    if (has_enrollment_terms())
+      archive.add("enrollment_term", calendar().term_of_enrollment, {parts_->enrollments.one_count()});
   } else if (has_calendar()) {
     std::vector<std::int32_t> years;
     for (const std::int16_t term : calendar().term_of)
@@ -279,6 +290,9 @@ Cohort Cohort::load(const ArchiveReader& archive) {
                                      archive.read<std::int32_t>("enrollments.bits"), parts.schema.bit_count());
     if (archive.has_metadata("calendar")) parts.calendar = calendar_from(archive.metadata("calendar"));
     if (archive.has("term")) parts.calendar.term_of = archive.read<std::int16_t>("term", {students, periods});
+    if (archive.has("enrollment_term"))
+      parts.calendar.term_of_enrollment =
+          archive.read<std::int16_t>("enrollment_term", {parts.enrollments.one_count()});
     if (archive.has("calendar"))
       parts.calendar = Calendar::of_years(archive.read<std::int32_t>("calendar", {students, periods}));
     const std::vector<std::string> names = archive.read_texts("attributes");

@@ -71,6 +71,15 @@ class Cohort {
   std::int32_t term(std::int64_t student, Id period) const {
     return has_calendar() ? parts_->calendar.term_of[row(student, period)] : -1;
   }
+  /// Whether it is known which of a period's courses came first.
+  bool has_enrollment_terms() const { return !parts_->calendar.term_of_enrollment.empty(); }
+  /// The terms of bits(student, period), one by one; only where they are known.
+  std::span<const std::int16_t> enrollment_terms(std::int64_t student, Id period) const {
+    const auto begin = parts_->enrollments.row_begin();
+    const std::size_t at = row(student, period);
+    return std::span(parts_->calendar.term_of_enrollment)
+        .subspan(static_cast<std::size_t>(begin[at]), static_cast<std::size_t>(begin[at + 1] - begin[at]));
+  }
   /// Its academic year, -1 where it is not known.
   std::int32_t academic_year(std::int64_t student, Id period) const {
     const std::int32_t number = term(student, period);
