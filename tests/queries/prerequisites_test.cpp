@@ -110,7 +110,7 @@ TEST(Prerequisites, OfAnEarlierTermOfTheSamePeriodAreFound) {
 
 TEST(EnrollmentTerms, StayWithTheirEnrollments) {
   const Cohort cohort = two_terms();
-  const Cohort loaded = Cohort::load(ArchiveReader::of(cohort.to_archive().bytes()));
+  const Cohort loaded = Cohort::load(ArchiveReader::from_bytes(cohort.to_archive().bytes(), "c"));
   EXPECT_EQ(loaded.fingerprint(), cohort.fingerprint());
   EXPECT_EQ(loaded.calendar(), cohort.calendar());
   const std::vector<std::int64_t> some = {3, 0, 399};
