@@ -38,8 +38,8 @@ stage_tsan() {
     GTEST_FILTER="-$repeated" default_tests tsan end_to_end
 }
 stage_tidy() { tools/tidy.py; }
-stage_slow() { configure_and_build release -DDESIREPATH_TESTS=ON && tools/run_tests.py release -L slow; }
-stage_fuzz() { tools/fuzz.sh 60 20000; }
+stage_slow() { configure_and_build release -DDESIREPATH_TESTS=ON && tools/run_tests.py release -j "$jobs" -L slow; }
+stage_fuzz() { tools/fuzz.sh 30 10000; }
 stage_browser() {
   configure_and_build release -DDESIREPATH_TESTS=ON && tools/run_tests.py release -L browser &&
     DESIREPATH=build/release/bin/desirepath tools/check_pages.sh

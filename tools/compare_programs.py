@@ -113,9 +113,9 @@ COMMANDS = [
 MADE_FOR_SPEED = [
     "simulate --out huge --students 100000 --courses 200 --periods 4 --seed 5 --force --quiet",
     "simulate --out big --students 30000 --courses 200 --periods 4 --seed 3 --force --quiet",
-    "prepare big/enrollments.csv --out big.cohort --force --quiet",
+    "prepare big/enrollments.csv --absent unknown --out big.cohort --force --quiet",
     "simulate --out mid --students 4000 --courses 80 --periods 4 --seed 4 --force --quiet",
-    "prepare mid/enrollments.csv --out mid.cohort --force --quiet",
+    "prepare mid/enrollments.csv --absent unknown --out mid.cohort --force --quiet",
 ]
 LONG = "--tolerance 0 --threads 1 --force --quiet --json"
 SPEED = [
@@ -123,7 +123,7 @@ SPEED = [
     f"fit mid.cohort --model tan --states 4 --restarts 1 --iterations 20 {LONG} --out tan.m",
     f"fit mid.cohort --model cmm --states 4 --restarts 1 --iterations 20 {LONG} --out cmm.m",
     f"fit big.cohort --model hct --trees 1 --tree-states 16 --iterations 8 {LONG} --out hct.m",
-    "prepare huge/enrollments.csv --courses huge/courses.csv --threads 1 --out ingest.cohort --force --json",
+    "prepare huge/enrollments.csv --courses huge/courses.csv --absent unknown --threads 1 --out ingest.cohort --force --json",
     "infer hct.m big.cohort --known-periods 1 --total --threads 1 --csv",
     "infer cmm.m mid.cohort --paper-task --threads 1 --json",
 ]
