@@ -185,7 +185,7 @@ Page make_report(const ReportInput& input, const ReportSettings& settings) {
   page.subtitle = input.subtitle.empty() ? Paragraph(sentence_of(words::subtitle)) : input.subtitle;
   page.headline = {
       {"headline_students", with_separators(context.told.students), std::string(words::students)},
-      {"headline_courses", with_separators(input.cohort.schema().course_count()), std::string(words::courses)},
+      {"headline_courses", with_separators(context.told.courses_taken()), std::string(words::courses)},
       {"headline_enrollments", with_separators(context.told.enrollments), std::string(words::enrollments)},
       {"headline_periods", std::to_string(input.cohort.schema().period_count()), std::string(words::periods)}};
   page.footer = sentence_of(words::footer, {std::to_string(context.disclosure.least())});

@@ -30,6 +30,11 @@ std::string_view word_for(PrerequisiteKind kind) {
                                            : words::unfollowed;
 }
 
+/// How many of the later course's students: all stands for all but a few, whose number is not told.
+std::string had_it_first(const PrerequisitePair& pair) {
+  return pair.before >= pair.takers ? std::string(words::nearly_all) : percent(pair.coverage);
+}
+
 Table pair_table(const ReportContext& context, const FoundPrerequisites& found) {
   const Schema& schema = context.answering()->model().schema();
   Table rows({{std::string(words::before)},
@@ -41,8 +46,7 @@ Table pair_table(const ReportContext& context, const FoundPrerequisites& found) 
   for (std::size_t i = 0; i < std::min(shown_pairs, found.pairs.size()); ++i) {
     const PrerequisitePair& pair = found.pairs[i];
     rows.add_row({context.course(schema, pair.prerequisite), context.course(schema, pair.course), std::exp(pair.direct),
-                  std::exp(pair.direct - 1.96 * pair.direct_error),
-                  pair.before > 0 ? Cell(percent(pair.coverage)) : Cell(),
+                  std::exp(pair.direct - 1.96 * pair.direct_error), pair.before > 0 ? Cell(had_it_first(pair)) : Cell(),
                   std::string(word_for(*found.kind_of(pair)))});
   }
   return rows;
@@ -180,7 +184,7 @@ ReportPart prerequisites_part(const ReportContext& context) {
                           : chance_words(count, words::prerequisites_found_one, words::prerequisites_found_many)});
     section.finding.sentences.push_back(sentence_of(
         words::prerequisites_strongest, {context.course(schema, strongest->prerequisite),
-                                         context.course(schema, strongest->course), percent(strongest->coverage)}));
+                                         context.course(schema, strongest->course), had_it_first(*strongest)}));
     part.points.push_back(section.finding);
   }
   if (unfollowed > 0) {

@@ -63,7 +63,7 @@ ReportPart data_part(const ReportContext& context) {
   CohortDescription description(context.input.cohort, told);
   description.choose_table("courses");
   const std::string students = with_separators(told.students), mean = fixed(told.mean_courses, 1),
-                    courses = with_separators(context.input.cohort.schema().course_count());
+                    courses = with_separators(told.courses_taken());
   PageSection section{"data", std::string(words::data_title)};
   section.finding = sentence_of(
       words::data_finding, {students, mean, courses, std::to_string(context.input.cohort.schema().period_count())});

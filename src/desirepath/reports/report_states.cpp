@@ -25,7 +25,7 @@ struct TellableState {
 };
 
 bool is_kind(const TellableState& entry) {
-  return entry.state.merged == 0 && !entry.state.profile.left && is_headline(entry.name);
+  return entry.state.merged == 0 && is_headline(entry.name);
 }
 
 /// The grid lies by concentration, subject or school: without any of them it says nothing.
@@ -35,11 +35,23 @@ bool has_course_groups(const Schema& schema) {
   });
 }
 
+/// Each with its share of the students enrolled in the period.
 std::vector<TellableState> states_to_tell(const ReportContext& context) {
   const std::vector<std::uint8_t>& tellable = context.tellable(context.input.states);
+  const HiddenStates& hidden = *context.states();
+  ShownStates shown = shown_states(context.input.states.stored, 2 * courses_of_a_state, context.disclosure);
+  const Index kinds = hidden.state_count() - (hidden.has_left_state() ? 1 : 0);
+  const Vector enrolled = shown.counts.leftCols(kinds).rowwise().sum();
+  Vector others = Vector::Ones(enrolled.size());  // what is left of each step for the merged ones, which come last
   std::vector<TellableState> told;
-  for (ShownState& state :
-       shown_states(context.input.states.stored, 2 * courses_of_a_state, context.disclosure).states) {
+  for (ShownState& state : shown.states) {
+    if (state.profile.left) continue;
+    // Of the students who were enrolled, not of all: who has left is of no kind.
+    const Id step = state.profile.step;
+    state.profile.share = state.merged > 0     ? others[step]
+                          : enrolled[step] > 0 ? shown.counts(step, state.profile.state) / enrolled[step]
+                                               : 0;
+    others[step] = std::max(0.0, others[step] - state.profile.share);
     for (std::vector<StateCourse>* list : {&state.profile.likely, &state.profile.marking}) {
       std::erase_if(*list,
                     [&](const StateCourse& entry) { return tellable[static_cast<std::size_t>(entry.course)] == 0; });
@@ -175,7 +187,7 @@ ReportPart states_part(const ReportContext& context) {
   const HiddenStates& states = *context.states();
   const Schema& schema = context.input.states.model().schema();
   const std::vector<TellableState> told = states_to_tell(context);
-  // The largest kind of a period: merged small ones, and having left, are none.
+  // The largest kind of a period: merged small ones are none.
   const auto first_of = [&](Id step) {
     return std::ranges::find_if(
         told, [&](const TellableState& entry) { return entry.state.profile.step == step && is_kind(entry); });

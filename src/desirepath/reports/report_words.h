@@ -120,7 +120,8 @@ inline constexpr Pattern flows_finding_withheld = {
     "be named."};
 inline constexpr Pattern flows_finding_none = {"flows_finding_none",
                                                "No single path through all periods is taken by {0} students or more."};
-inline constexpr Pattern flows_point = {"flows_point", "The most common path is {0} ({1} of the students)."};
+inline constexpr Pattern flows_point = {
+    "flows_point", "The most common path of students enrolled in every period is {0} ({1} of all students)."};
 inline constexpr Pattern flows_point_shown = {
     "flows_point_shown",
     "Of the paths between named kinds that can be shown, the most common is {0} ({1} of the students)."};
@@ -137,8 +138,9 @@ inline constexpr Text paths_caption = "The most frequent paths";
 inline constexpr Text path = "path";
 inline constexpr Pattern flows_basis = {
     "flows_basis", "n = {0} students, each by the most likely path through the periods of enrollment; {1}."};
-inline constexpr Pattern flows_withheld = {
-    "flows_withheld", "Flows of fewer than {0} students, {1} students together, are left out of the picture."};
+inline constexpr Pattern flows_withheld = {"flows_withheld",
+                                           "Flows of fewer than {0} students, and those that would tell of them, are "
+                                           "left out of the picture: {1} students together."};
 inline constexpr Text groups_caption = "For whom it differs, by {0}";
 inline constexpr Pattern groups_reading = {
     "groups_reading",
@@ -210,7 +212,10 @@ inline constexpr Pattern prerequisites_found = {"prerequisites_found", "{0}.", e
 inline constexpr Pattern prerequisites_none = {
     "prerequisites_none", "No course pair looks like a prerequisite beyond what the students' records let expect."};
 inline constexpr Pattern prerequisites_strongest = {
-    "prerequisites_strongest", "The strongest is {0} before {1}: {2} of its students had taken {0} first."};
+    "prerequisites_strongest",
+    "The strongest is {0} before {1}: of the students of the later course to whom the earlier one had been offered, "
+    "{2} had taken it first."};
+inline constexpr Text nearly_all = "nearly all";
 inline constexpr Pattern prerequisites_unfollowed = {
     "prerequisites_unfollowed",
     "Of {0}, {1} can hardly be seen in what students take: few of the later course's students took the earlier one "
@@ -234,7 +239,7 @@ inline constexpr Pattern pairs_reading = {
     "pairs_reading",
     "Odds: how many times the odds of taking the later course next are raised, among students whom the model expects "
     "to take it alike; at least: the lower end of the 95 % interval; had it: the share of the later course's students "
-    "who had taken the earlier one first."};
+    "who had taken the earlier one first, of those to whom it had been offered."};
 inline constexpr Text before = "before";
 inline constexpr Text odds = "odds x";
 inline constexpr Text had_it = "had it";
@@ -330,8 +335,9 @@ inline constexpr Pattern courses_reading = {
 inline constexpr Text comes_before = "before it";
 inline constexpr Text comes_after = "after it";
 inline constexpr Text goes_with = "goes with";
-inline constexpr Pattern courses_withheld = {"courses_withheld",
-                                             "{0} courses of fewer than {1} students are left out."};
+inline constexpr Pattern courses_withheld = {
+    "courses_withheld",
+    "{0} courses are left out: fewer than {1} students took them, or their numbers would tell of so few."};
 
 // Calibration.
 inline constexpr Text calibration_title = "How far to trust the answers";

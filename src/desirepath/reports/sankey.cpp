@@ -231,8 +231,10 @@ Sentence basis_of(const StateFlows& flows, RibbonWidth width) {
   if (!flows.exact_sizes)
     basis.add("; a size with + is at least that: the exact one would tell of the few who go elsewhere");
   if (flows.withheld > 0)
-    basis.add("; flows of {0} students too few to be told, as strips in the neutral colour",
-              {with_separators(rounded(flows.withheld))});
+    basis.add(
+        "; flows that are too small to be told, or would tell of such, {0} students together, as strips in the neutral "
+        "colour",
+        {with_separators(rounded(flows.withheld))});
   return basis;
 }
 

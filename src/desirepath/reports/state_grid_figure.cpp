@@ -211,12 +211,12 @@ Figure state_grid_figure(const StateGrid& grid, const Schema& schema) {
                  at.y + head + static_cast<double>(row) * (cells.height + cells.gap)});
     }
   }
-  Table table({{"group"}, {"course"}, {"state"}, {"name"}, {"confidence", 2}, {"takers"}});
+  Table table({{"group"}, {"course"}, {"state"}, {"name"}, {"confidence", 2}, {"enrollments"}});
   for (const Group& group : groups) {
     for (const GridCourse* entry : group.courses) {
       table.add_row({group.name, full_name(schema.course(entry->course)), std::int64_t{entry->state},
                      grid.states[static_cast<std::size_t>(entry->state)], entry->confidence,
-                     std::int64_t{std::llround(entry->takings * static_cast<double>(grid.students))}});
+                     std::int64_t{std::llround(entry->enrollments)}});
     }
   }
   Sentence basis = sentence_of(
