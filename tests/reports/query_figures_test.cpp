@@ -36,7 +36,7 @@ StateGrid grid_of(Id courses, Id states) {
     grid.states.push_back(concat("name of ", k));
   for (Id c = 0; c < courses; ++c) {
     const double confidence = 1.0 / states + (1 - 1.0 / states) * (c % 5) / 4.0;
-    grid.courses.push_back({c, static_cast<Id>((c / 5) % states), confidence, 0.2, {}});
+    grid.courses.push_back({c, static_cast<Id>((c / 5) % states), confidence, 0.2, {}, 0});
   }
   grid.period = "1";
   grid.students = 500;

@@ -97,7 +97,7 @@ Figure calibration_figure(const std::vector<CalibrationBin>& bins, const std::st
       false);
   const Sentence basis =
       sentence_of({"calibration_figure_basis",
-                   "n = {0} students, {1} answers of {2}; intervals as if answers were independent", estimate},
+                   "n = {0} students, {1} answers of {2}; intervals as if answers were independent"},
                   {with_separators(students), with_separators(answers), model});
   return {"calibration", title, finding, basis, svg.finish(), std::move(table)};
 }

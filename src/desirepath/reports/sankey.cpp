@@ -280,8 +280,8 @@ Sentence finding_of(const StateFlows& flows, const std::vector<std::size_t>& hig
     const StatePath& first = most_frequent(flows);
     const bool is_first = &first == &flows.paths.front();
     constexpr Pattern of_all = {"sankey_path",
-                                "The most frequent of {0} paths that can be told is {1}: {2} students, {3}."},
-                      of_enrolled = {"sankey_path_enrolled",
+                                "The most frequent of {0} paths that can be told is {1}: {2} students, {3}."};
+    constexpr Pattern of_enrolled = {"sankey_path_enrolled",
                                      "Of {0} paths that can be told, the most frequent one of students enrolled in "
                                      "every period is {1}: {2} students, {3}."};
     return sentence_of(is_first ? of_all : of_enrolled,
