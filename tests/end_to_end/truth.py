@@ -16,6 +16,7 @@ FIXED = {  # numbers that are words of a sentence
     "pairs_reading": {"95"}, "delays_reading": {"95"}, "delays_figure": {"95"}, "delays_figure_by": {"95"},
     "delays_figure_basis": {"95"}, "calibration_text": {"30"}}
 ARROW = " → "
+DRAWN = 5000  # students looked at for answers, at most
 
 
 def nearly_all(had, of):
@@ -24,27 +25,39 @@ def nearly_all(had, of):
 
 
 class Truth(Answers):
-    def __init__(self, page, raw, states, name_of, by="", seed=1, drawn=5000):
-        """name_of: what the state of a step is called on the page; drawn: students looked at for answers at most."""
-        self.page, self.raw, self.states, self.name_of, self.by, self.seed = page, raw, states, name_of, by, seed
-        self.n = len(raw.students)
-        self.drawn = drawn
+    def __init__(self, page, raw, states, name_of=None, by="", of_states=None):
+        """name_of: what the state of a step is called on the page, else as the table of kinds, which has the largest first, says;
+        of_states: rows of the students of the states, where they are not all."""
+        self.page, self.raw, self.states, self.by = page, raw, states, by
+        self.kinds = of_states or raw
+        self.n, self.n_kinds = len(raw.students), len(self.kinds.students)
         self.enrollments = raw.enrollments()
         self.mean = len(self.enrollments) / self.n
+        self.schema_size = len(set(raw.details) | set(raw.courses))  # listed or taken
         self.paths = {}  # by student: state of each period, None where not enrolled
         self.expected = [[0.0] * states.count for _ in raw.periods]  # of each period, students enrolled by state
-        for student in raw.students:
-            path = states.path(raw, student)
-            self.paths[student] = tuple(k if t in raw.enrolled[student] else None for k, t in zip(path, raw.periods, strict=True))
-            for step, row in enumerate(states.expected(raw, student)):
-                if raw.periods[step] in raw.enrolled[student]:
+        for student in self.kinds.students:
+            enrolled = self.kinds.enrolled[student]
+            self.paths[student] = tuple(k if t in enrolled else None
+                                        for k, t in zip(states.path(self.kinds, student), raw.periods, strict=True))
+            for step, row in enumerate(states.expected(self.kinds, student)):
+                if raw.periods[step] in enrolled:
                     self.expected[step] = [a + b for a, b in zip(self.expected[step], row, strict=True)]
+        self.names = [[(name_of or self.name_by_size)(step, state) for state in range(states.emitting)] for step in range(len(raw.periods))]
         self.path_counts = collections.Counter(self.paths.values())
         self.nodes = [set() for _ in raw.periods]  # names in the flow diagram
         for row in page.tables["sankey"].records() if "sankey" in page.tables else ():
             step = raw.periods.index(row["period"])
             self.nodes[step].add(row["from"])
             self.nodes[step + 1].add(row["to"])
+
+    def name_by_size(self, step, state):
+        names = [row["kind"] for row in self.page.tables["kinds"].records() if row["period"] == self.raw.periods[step]]
+        order = sorted(range(self.states.emitting), key=lambda k: -self.expected[step][k])
+        return (names + ["other"] * len(order))[order.index(state)]
+
+    def name_of(self, step, state):
+        return self.names[step][state]
 
     def problems(self):
         """What is wrong with the page, a line each."""
@@ -62,7 +75,10 @@ class Truth(Answers):
             return found + [f"no truth of {sentence}"]
         if sentence.is_estimate != hasattr(Answers, sentence.id):
             found.append(f"{'an' if sentence.is_estimate else 'no'} estimate: {sentence}")
-        truth = getattr(self, sentence.id)(*sentence.values)
+        try:
+            truth = getattr(self, sentence.id)(*sentence.values)
+        except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError) as error:
+            return found + [f"{error!r}, so that it cannot be counted: {sentence}"]
         if len(truth) != len(sentence.values):
             return found + [f"{len(truth)} values are known of {sentence}"]
         for value, true in zip(sentence.values, truth, strict=True):
@@ -104,7 +120,7 @@ class Truth(Answers):
         return [lambda version: re.fullmatch(r"\d+\.\d+\.\d+", version)]
 
     def card_students(self, *_):
-        return [f"{self.n:,}", str(self.seed), str(LEAST)]
+        return [f"{self.n:,}", "1", str(LEAST)]
 
     def group_of(self, course, grouping):
         if grouping == "subject code":
@@ -182,8 +198,7 @@ class Truth(Answers):
     courses_per_student_withheld = headline_students
 
     def courses_withheld(self, *_):
-        courses = {self.raw.name(course) for course in self.states.courses}
-        return [f"{len(courses) - len(self.page.tables['neighbours'].rows):,}", str(LEAST)]
+        return [f"{self.schema_size - len(self.page.tables['neighbours'].rows):,}", str(LEAST)]
 
     # What is counted: kinds of students and their paths.
 
@@ -209,7 +224,7 @@ class Truth(Answers):
         return [self.raw.periods[0], {str(k) for k in range(1, self.large_kinds(0) + 1)}, *self.largest_kind(first)]
 
     def states_basis(self, *_):
-        return [f"{len(self.raw.enrolled_in(self.raw.periods[0])):,}", self.raw.periods[0]]
+        return [f"{len(self.kinds.enrolled_in(self.raw.periods[0])):,}", self.raw.periods[0]]
 
     def states_merged(self, *_):
         small = sum(self.states.emitting - self.large_kinds(step) for step in range(len(self.raw.periods)))
@@ -218,13 +233,13 @@ class Truth(Answers):
     def place(self, student, step):
         """What the node of a student is called: by state, or why there is none; small ones are merged."""
         state, names = self.paths[student][step], self.nodes[step]
-        own = self.raw.status(student, self.raw.periods[step]) if state is None else self.name_of(step, state)
+        own = self.kinds.status(student, self.raw.periods[step]) if state is None else self.name_of(step, state)
         merged = ["not enrolled", "no enrollments"] if state is None else ["other"]
         return next((name for name in (own, *merged, "other or not enrolled") if name in names), own)
 
     def told_paths(self):
         """Students of each path, by what its nodes are called."""
-        return collections.Counter(ARROW.join(self.place(s, step) for step in range(len(self.raw.periods))) for s in self.raw.students)
+        return collections.Counter(ARROW.join(self.place(s, step) for step in range(len(self.raw.periods))) for s in self.kinds.students)
 
     def whole_paths(self):
         """Students of each path through states in all periods."""
@@ -233,10 +248,10 @@ class Truth(Answers):
 
     def flows_finding(self, path, *_):
         paths = self.whole_paths()
-        return [max(paths, key=paths.get) if paths[path] < max(paths.values()) else path, f"{paths[path]:,}", f"{self.n:,}"]
+        return [max(paths, key=paths.get) if paths[path] < max(paths.values()) else path, f"{paths[path]:,}", f"{self.n_kinds:,}"]
 
     def flows_finding_shown(self, path, *_):
-        return [None, f"{self.whole_paths()[path]:,}", f"{self.n:,}"]
+        return [None, f"{self.whole_paths()[path]:,}", f"{self.n_kinds:,}"]
 
     def flows_finding_withheld(self, *_):
         return [str(LEAST) if max(self.whole_paths().values()) >= LEAST else "none"]
@@ -246,28 +261,28 @@ class Truth(Answers):
 
     def flows_point(self, path, *_):
         path, count, _ = self.flows_finding(path)
-        return [path, percent(int(count.replace(",", "")) / self.n)]
+        return [path, percent(int(count.replace(",", "")) / self.n_kinds)]
 
     def flows_point_shown(self, path, *_):
-        return [None, percent(self.whole_paths()[path] / self.n)]
+        return [None, percent(self.whole_paths()[path] / self.n_kinds)]
 
     def moves(self, step, first, then):
         """Students who go from a node to another one in the next period."""
-        return sum(self.place(s, step) == first and self.place(s, step + 1) == then for s in self.raw.students)
+        return sum(self.place(s, step) == first and self.place(s, step + 1) == then for s in self.kinds.students)
 
     def flows_point_step(self, first, period, then, _):
         step = self.raw.periods.index(period)
-        there = sum(self.place(s, step) == first for s in self.raw.students)
+        there = sum(self.place(s, step) == first for s in self.kinds.students)
         return [None, None, None, percent(self.moves(step, first, then) / there)]
 
     def flows_basis(self, _, words):
-        return [f"{self.n:,}", lambda value: value == self.enrolled_words(value)]
+        return [f"{self.n_kinds:,}", lambda value: value == self.enrolled_words(value)]
 
     def enrolled_words(self, told):
         """The sentence with the numbers it should have; where a number is a lower bound it may be lower."""
         parts = []
         for step, (period, part) in enumerate(zip(self.raw.periods, told.removeprefix("enrolled: ").split(", "), strict=True)):
-            count = len(self.raw.enrolled_in(period))
+            count = len(self.kinds.enrolled_in(period))
             if part.startswith("at least "):
                 part = part if number(part.split(" in ")[0].removesuffix(" students")) <= count else "more than there are"
                 parts.append(part)
@@ -278,13 +293,13 @@ class Truth(Answers):
     def withheld(self):
         """Students in flows that the twin does not have."""
         told = sum(int(row["students"].replace(",", "")) for row in self.page.tables["sankey"].records())
-        return self.n * (len(self.raw.periods) - 1) - told
+        return self.n_kinds * (len(self.raw.periods) - 1) - told
 
     def flows_withheld(self, *_):
         return [str(LEAST), f"{self.withheld():,}"]
 
     def sankey_basis(self, *values):
-        return [f"{self.n:,}", f"{self.withheld():,}"][:len(values)]
+        return [f"{self.n_kinds:,}", f"{self.withheld():,}"][:len(values)]
 
     def sankey_flow(self, first, then, _):
         counts = [self.moves(step, first, then) for step in range(len(self.raw.periods) - 1)]
@@ -293,18 +308,18 @@ class Truth(Answers):
     def sankey_path(self, count, path, *_):
         told, shown = number(count), len(self.page.tables["paths"].rows)
         students = self.told_paths()[path]
-        return [lambda _: told == shown or told > shown == 12, path, f"{students:,}", percent(students / self.n)]
+        return [lambda _: told == shown or told > shown == 12, path, f"{students:,}", percent(students / self.n_kinds)]
 
     sankey_path_enrolled = sankey_path
 
     def sankey_paths(self, first, _1, _2, second, *_):
         paths = self.whole_paths()
-        return [value for path in (first, second) for value in (path, f"{paths[path]:,}", percent(paths[path] / self.n))]
+        return [value for path in (first, second) for value in (path, f"{paths[path]:,}", percent(paths[path] / self.n_kinds))]
 
     def of_group(self, period, group, state, among):
         """Of the enrolled students of a group, or of the others, the share in a state."""
         step = self.raw.periods.index(period)
-        students = [s for s in self.raw.enrolled_in(period) if (self.raw.attributes[s][self.by] == group) == among]
+        students = [s for s in self.kinds.enrolled_in(period) if (self.kinds.attributes[s][self.by] == group) == among]
         return sum(self.name_of(step, self.paths[s][step]) == state for s in students) / len(students)
 
     def groups_point(self, by, _1, group, state, period, _2):
@@ -317,13 +332,13 @@ class Truth(Answers):
     def grid_basis(self, _, period, *withheld):
         step = self.raw.periods.index(period.removeprefix("period "))
         left_out = [counted(len(self.states.courses) - len(self.page.tables["state-grid"].rows), "course")]
-        return [f"{len(self.raw.enrolled_in(self.raw.periods[step])):,}", period, *left_out[:len(withheld)]]
+        return [f"{len(self.kinds.enrolled_in(self.raw.periods[step])):,}", period, *left_out[:len(withheld)]]
 
     def coursework_basis(self, *_):
-        return [f"{min(self.n, 4 * self.drawn) // 10:,}"] * 2
+        return [f"{min(self.n, 4 * DRAWN) // 10:,}"] * 2
 
     def typicality_basis(self, *_):
-        return [f"{min(self.n, 4 * self.drawn):,}", None]
+        return [f"{min(self.n, 4 * DRAWN):,}", None]
 
     typicality_basis_left_out = typicality_basis
 
@@ -352,17 +367,17 @@ class Truth(Answers):
         return [None, None, {nearly_all(had, of) for of in range(could, takers + 1)}]
 
     def prerequisites_basis(self, *_):
-        return [f"{min(self.n, self.drawn):,}", str(LEAST), "0.05"]
+        return [f"{min(self.n, DRAWN):,}", str(LEAST), "0.05"]
 
     def prerequisites_figure_basis(self, *values):
         pairs = sum(self.kinds_of_pairs().values())
-        return [f"{min(self.n, self.drawn):,}", within(1, pairs), f"{pairs:,}"][:len(values)]
+        return [f"{min(self.n, DRAWN):,}", within(1, pairs), f"{pairs:,}"][:len(values)]
 
     def plans_basis(self, *_):
         return [None, "400"]
 
     def judged(self):
-        return min(self.drawn, sum(len(periods) > 1 for periods in self.raw.enrolled.values()))
+        return min(DRAWN, sum(len(periods) > 1 for periods in self.raw.enrolled.values()))
 
     def delays_basis(self, *_):
         return [f"{self.judged():,}"]
@@ -372,8 +387,8 @@ class Truth(Answers):
         return [f"{self.judged():,}", within(1, rows), f"{rows:,}"][:len(values)]
 
     def calibration_basis(self, *_):
-        asked = -(-min(self.n, self.drawn) // 5)
-        return [within(LEAST, asked), None, f"{min(self.n, self.drawn) - asked:,}"]
+        asked = -(-min(self.n, DRAWN) // 5)
+        return [within(LEAST, asked), None, f"{min(self.n, DRAWN) - asked:,}"]
 
     def calibration_figure_basis(self, *_):
         answers = sum(int(row["answers"].replace(",", "")) for row in self.page.tables["calibration"].records())
@@ -381,6 +396,19 @@ class Truth(Answers):
 
     def calibration_few(self, *_):
         return [str(LEAST)]
+
+    def demo_states(self, *_):
+        return [None, f"{self.n_kinds:,}", None, str(self.states.emitting), str(max(LEAST, self.n_kinds // 12))]
+
+    def demo_answers(self, *_):
+        return ["8", f"{min(self.n, 6000):,}"]
+
+    def demo_evaluation(self, *_):
+        return [None, "2, 4, 8", f"{min(self.n_kinds, 1500):,}"]
+
+    def evaluation_figure_basis(self, trained, *_):
+        held_out = min(self.n_kinds, 1500) - number(trained)
+        return [within(1, self.n_kinds), f"{held_out:,.0f}", "1 split"]
 
     # Tables.
 
@@ -426,7 +454,7 @@ class Truth(Answers):
         paths = self.told_paths()
         for row in tables["paths"].records() if "paths" in tables else ():
             count = paths[row["path"]]
-            expect("paths", row, (row["students"], row["share"]), (f"{count:,}", percent(count / self.n)))
+            expect("paths", row, (row["students"], row["share"]), (f"{count:,}", percent(count / self.n_kinds)))
             expect("paths", row, count >= LEAST, True)
         for row in tables["groups"].records() if "groups" in tables else ():
             shares = [self.of_group(row["period"], row["group"], row["kind"], among) for among in (True, False)]

@@ -104,6 +104,14 @@ class Answers:
 
     delays_chance_all = delays_chance
 
+    def error_by_k_finding(self, best, *_):
+        rows = [row for row in self.page.tables["error_by_k"].records() if best.startswith(row["model"])]
+        return [None, lambda value: any(near(value, float(cell), 0.00006) for row in rows for cell in row.values() if is_number(cell)),
+                within(0, 1)]
+
+    def evaluation_remark(self, *_):
+        return [None]
+
     def calibration_finding(self, *_):
         return [within(0, 100)] * 2
 
@@ -115,6 +123,10 @@ class Answers:
         return [lambda value: near(value, 100 * sum(apart) / len(rows), 0.06), counted(len(rows), "bin"),
                 lambda _: any(near(predicted, 100 * float(row["predicted"]), 0.51) and near(observed, 100 * float(row["observed"]), 0.51)
                               for row in rows), None]
+
+
+def is_number(cell):
+    return cell.replace(".", "", 1).isdigit()
 
 
 def near(value, true, tolerance):

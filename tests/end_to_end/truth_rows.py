@@ -29,14 +29,14 @@ def year_of(term):
 class Rows:
     """Raw rows as `prepare` takes them by default: every course of a period once; none of fewer than ten students that is not listed."""
 
-    def __init__(self, rows, last_year, listed=()):
-        """last_year: the last academic year that ended within the data; listed: rows of a course list."""
+    def __init__(self, rows, last_year, listed=(), least=LEAST):
+        """last_year: the last academic year that ended within the data; listed: rows of a course list; least: students of a course."""
         takers = collections.defaultdict(set)
         for row in rows:
             takers[row["course"]].add(row["student"])
         self.periods = sorted({row["period"] for row in rows}, key=int)
         self.details = {course["course"]: course for course in listed}
-        self.courses = sorted(course for course, students in takers.items() if len(students) >= LEAST or course in self.details)
+        self.courses = sorted(course for course, students in takers.items() if len(students) >= least or course in self.details)
         self.enrolled = collections.defaultdict(set)  # by student: periods with a row of any course
         self.taken = collections.defaultdict(lambda: collections.defaultdict(set))  # by student and period
         self.takers = {course: takers[course] for course in self.courses}
