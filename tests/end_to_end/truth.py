@@ -466,6 +466,16 @@ class Truth(Answers):
             if row["had it"] != "–":
                 had, could, takers_of = self.coverage(row["before"], row["course"])
                 expect("pairs", row, row["had it"] in {nearly_all(had, of) for of in range(could, takers_of + 1)}, True)
+        for row in tables["apart"].records() if "apart" in tables and self.n <= DRAWN else ():
+            by_name = {self.raw.name(course): course for course in self.raw.courses}
+            pair = by_name[row["course"]], by_name[row["and"]]
+            both = [(self.raw.first(s, pair[0]), self.raw.first(s, pair[1])) for s in self.raw.takers[pair[0]] & self.raw.takers[pair[1]]]
+            together = sum(a == b for a, b in both)
+            expect("apart", row, row["took both"], f"{len(both):,}")
+            expect("apart", row, row["together"], str(together) if together == 0 or together >= LEAST else f"under {LEAST}")
+        for row in tables["filters"].records()[-1:] if "filters" in tables else ():
+            expect("filters", row, [row[name] for name in ("rows", "students", "courses")],
+                   [f"{count:,}" for count in (len(self.enrollments), self.n, self.taken_courses())])
         for name, value in (("delays", "later"), ("calibration", "observed")):
             for row in tables[name].records() if name in tables else ():
                 expect(name, row, float(row["low"]) <= float(row[value]) <= float(row["high"]), True)

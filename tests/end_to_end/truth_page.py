@@ -5,8 +5,7 @@ import json
 import re
 
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
-SAID = {"lead", "finding", "basis", "reading", "points", "notes", "headline"}  # classes of what holds sentences
-UNNUMBERED = {"meta", "br"}
+UNCLOSED = {"meta", "br"}
 
 
 def number(text):
@@ -74,7 +73,7 @@ class Page(html.parser.HTMLParser):
         self.close()
 
     def handle_starttag(self, tag, attributes):
-        if tag in UNNUMBERED:
+        if tag in UNCLOSED:
             return
         attributes = dict(attributes)
         if tag == "section":
@@ -90,7 +89,7 @@ class Page(html.parser.HTMLParser):
         said = Sentence(attributes, f"{self.section} {self.figure}".strip()) if "data-id" in attributes else None
         if said:
             self.sentences.append(said)
-        self.open.append((tag, attributes.get("class", ""), said))
+        self.open.append((tag, said))
 
     def handle_startendtag(self, tag, attributes):
         pass  # within pictures
@@ -98,10 +97,11 @@ class Page(html.parser.HTMLParser):
     def handle_data(self, data):
         if self.cell is not None:
             self.cell += data
-        said = next((said for _, _, said in self.open if said), None)
+        said = next((said for _, said in self.open if said), None)
+        tags = {tag for tag, _ in self.open}
         if said:
             said.text += data
-        elif data.strip() and self.open and self.open[-1][0] != "b" and any(kind in SAID for _, kind, _ in self.open):
+        elif data.strip() and tags & {"p", "li"} and not tags & {"nav", "b"}:
             self.unnamed.append(data)
 
     def handle_endtag(self, tag):
