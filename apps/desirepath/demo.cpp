@@ -98,17 +98,18 @@ std::int64_t least_takers(const Cohort& of_major) {
   return std::max(static_cast<std::int64_t>(least_students), of_major.student_count() / 12);
 }
 
-std::vector<std::string> remarks(const Cohort& of_major, std::int64_t students) {
+std::vector<Paragraph> remarks(const Cohort& of_major, std::int64_t students) {
   std::vector<std::string> numbers;
   for (const Id size : sizes)
     numbers.push_back(std::to_string(size));
   return {
-      filled(words::demo_states, {"cmm+bernoulli", with_separators(of_major.student_count()), major,
-                                  std::to_string(states), std::to_string(least_takers(of_major))}),
-      filled(words::demo_answers, {std::to_string(tree_states), with_separators(std::min(students, answers_students))}),
-      filled(words::demo_evaluation, {join(split(models, ','), ", "), join(numbers, ", "),
-                                      with_separators(std::min(of_major.student_count(), evaluation_students))}),
-      std::string(words::demo_intervals)};
+      sentence_of(words::demo_states, {"cmm+bernoulli", with_separators(of_major.student_count()), major,
+                                       std::to_string(states), std::to_string(least_takers(of_major))}),
+      sentence_of(words::demo_answers,
+                  {std::to_string(tree_states), with_separators(std::min(students, answers_students))}),
+      sentence_of(words::demo_evaluation, {join(split(models, ','), ", "), join(numbers, ", "),
+                                           with_separators(std::min(of_major.student_count(), evaluation_students))}),
+      sentence_of(words::demo_intervals)};
 }
 
 void run_tour(Console& console, const std::filesystem::path& folder, std::int64_t students) {
@@ -137,7 +138,7 @@ void run_tour(Console& console, const std::filesystem::path& folder, std::int64_
                                  &asked,
                                  &evaluation,
                                  remarks(of_major, cohort.student_count()),
-                                 std::string(words::demo_subtitle),
+                                 sentence_of(words::demo_subtitle),
                                  console.seed,
                                  tour.compute(),
                                  console.progress_sink()},

@@ -25,7 +25,7 @@ void write_page(const Page& page, const std::filesystem::path& file, const std::
   if (console.json) return console.print_json(verb, std::move(written));
   for (const PageSection& section : page.sections) {
     for (std::size_t i = 0; section.id == "missing" && i < section.notes.size(); ++i)
-      console.say(section.notes[i]);
+      console.say(section.notes[i].text());
   }
   console.say(concat("wrote ", file.string()));
 }

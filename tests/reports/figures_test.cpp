@@ -73,13 +73,13 @@ std::vector<std::int64_t> bells(const std::vector<std::pair<double, double>>& ce
 
 TEST(Figures, TwoPeaksAreSaid) {
   const Figure two = course_histogram(tell(counts_of(bells({{10, 300}, {30, 200}})), Disclosure()));
-  EXPECT_TRUE(test::says(two.finding, {"10", "30"}));
+  EXPECT_TRUE(test::says(two.finding.text(), {"10", "30"}));
   using Bells = std::vector<std::pair<double, double>>;
   for (const auto& [single, peak] : {std::pair(Bells{{20, 300}}, "20"), std::pair(Bells{{10, 300}, {14, 200}}, "14"),
                                      std::pair(Bells{{10, 300}, {30, 10}}, "30")}) {
     const Figure one = course_histogram(tell(counts_of(bells(single)), Disclosure()));
-    EXPECT_FALSE(test::says(one.finding, {peak})) << one.finding;
-    EXPECT_LT(one.finding.size(), two.finding.size());
+    EXPECT_FALSE(test::says(one.finding.text(), {peak})) << one.finding.text();
+    EXPECT_LT(one.finding.text().size(), two.finding.text().size());
   }
 }
 
@@ -257,11 +257,11 @@ TEST(EvaluationFigures, HaveACurveAModelAndNameTheBest) {
   add("a&b", 2, 0.3);
   add("hct", 0, 0.2);
   const Figure curves = error_by_size(evaluation), best = best_of_models(evaluation);
-  EXPECT_TRUE(test::says(curves.finding, {"hct", "0.2000"}));
+  EXPECT_TRUE(test::says(curves.finding.text(), {"hct", "0.2000"}));
   EXPECT_NE(curves.svg.find("nb, K = 4: 0.4000 +- 0.0100"), std::string::npos);
   EXPECT_NE(curves.svg.find("a&amp;b"), std::string::npos);
   EXPECT_EQ(curves.svg.find("a&b"), std::string::npos);
-  EXPECT_TRUE(test::says(curves.basis, {"150"}));
+  EXPECT_TRUE(test::says(curves.basis.text(), {"150"}));
   ASSERT_EQ(best.table.row_count(), 3U);
   EXPECT_EQ(std::get<double>(best.table.rows()[0][1]), 0.4);
   EXPECT_EQ(std::get<std::int64_t>(best.table.rows()[0][2]), 4);
@@ -272,11 +272,21 @@ TEST(EvaluationFigures, HaveACurveAModelAndNameTheBest) {
 
 TEST(HtmlPage, IsOnePieceWithoutAnythingFromElsewhere) {
   PageSection section{"data", "Data & <more>"};
-  section.figures = {{enrollment_areas(tell(summary_of(300), Disclosure())), "Look \"here\"."}};
-  const std::string html = render_html({"A <university>", "sub", {{"300", "students"}}, {section}, "End."});
+  section.figures = {{enrollment_areas(tell(summary_of(300), Disclosure())), Sentence{"look", "Look \"here\"."}}};
+  const std::string html = render_html({"A <university>",
+                                        Sentence{"sub", "sub"},
+                                        {{"headline_students", "300", "students"}},
+                                        {section},
+                                        Sentence{"end", "End.", {"a \"b\" <c>"}, estimate}});
   EXPECT_NE(html.find("A &lt;university&gt;"), std::string::npos);
   EXPECT_NE(html.find("Data &amp; &lt;more&gt;"), std::string::npos);
   EXPECT_NE(html.find("Look &quot;here&quot;."), std::string::npos);
+  EXPECT_NE(html.find("<li data-id=\"headline_students\" data-values=\"[&quot;300&quot;]\"><b>300</b>"),
+            std::string::npos);
+  EXPECT_NE(html.find(" data-id=\"sub\">sub</p>"), std::string::npos);
+  EXPECT_NE(html.find(" data-id=\"end\" data-values=\"[&quot;a \\&quot;b\\&quot; &lt;c&gt;&quot;]\" "
+                      "data-estimate>End.</p>"),
+            std::string::npos);
   EXPECT_NE(html.find("default-src 'none'"), std::string::npos);
   for (const char* outside : {" src=", "href=\"http", "href=\"/", "@import", "url(", "<link", "<iframe", "<img"})
     EXPECT_EQ(html.find(outside), std::string::npos) << outside;

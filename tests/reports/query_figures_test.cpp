@@ -36,7 +36,7 @@ StateGrid grid_of(Id courses, Id states) {
     grid.states.push_back(concat("name of ", k));
   for (Id c = 0; c < courses; ++c) {
     const double confidence = 1.0 / states + (1 - 1.0 / states) * (c % 5) / 4.0;
-    grid.courses.push_back({c, static_cast<Id>((c / 5) % states), confidence, 0.2, {}});
+    grid.courses.push_back({c, static_cast<Id>((c / 5) % states), confidence, 0.2, {}, 0});
   }
   grid.period = "1";
   grid.students = 500;
@@ -69,8 +69,8 @@ TEST(StateGridFigure, SaysHowManyCoursesShareTheStateOfTheirGroup) {
     grid.courses[c].state = states[c];
   grid.withheld = 4;
   const Figure figure = state_grid_figure(grid, plain_courses(6, 2));
-  EXPECT_TRUE(test::says(figure.finding, {"5", "6", "Subject 0", "3"}));
-  EXPECT_TRUE(test::says(figure.basis, {"4"}));
+  EXPECT_TRUE(test::says(figure.finding.text(), {"5", "6", "Subject 0", "3"}));
+  EXPECT_TRUE(test::says(figure.basis.text(), {"4"}));
 }
 
 GroupPortrait portrait_of(const std::vector<std::pair<std::string, double>>& subjects) {
@@ -104,7 +104,7 @@ TEST(CourseworkPies, SlicesAndPiesAreAsLargeAsTheCourses) {
   EXPECT_NEAR(areas[0] / unit, 2, 0.05);
   EXPECT_NEAR(areas[1] / unit, 6, 0.05);
   EXPECT_NEAR(areas[2] / unit, 24, 0.2);
-  EXPECT_TRUE(test::says(figure.finding, {"32.0", "2.0", "8.0"}));
+  EXPECT_TRUE(test::says(figure.finding.text(), {"32.0", "2.0", "8.0"}));
 }
 
 TEST(CourseworkPies, ManySubjectsAreOneWithTheirSumKept) {
@@ -134,7 +134,7 @@ TEST(TypicalityHistogram, AreasAreStudents) {
   EXPECT_EQ(areas[2], 0);
   EXPECT_NEAR(areas[3] / areas[1], 0.8, 0.01);
   // 100 of 200 lie below -32, 20 below -40.
-  EXPECT_TRUE(test::says(figure.finding, {"-32.0", "-40.0"}));
+  EXPECT_TRUE(test::says(figure.finding.text(), {"-32.0", "-40.0"}));
 }
 
 GroupDelay delay_of(Id course, const std::string& group, double mean, double error) {
@@ -163,8 +163,8 @@ TEST(DelayChart, DotsAndBarsLieWhereTheNumbersSay) {
   EXPECT_NEAR((dots[0] - dots[1]) / (dots[0] - dots[2]), 0.7 / 1.2, 0.01);
   EXPECT_EQ(hollow, 1);  // 0.1 +- 0.39
   EXPECT_EQ(figure.table.row_count(), 4U);
-  EXPECT_TRUE(test::says(figure.finding, {"night", "C 100", "0.80", "0.60", "1.00"}));
-  EXPECT_TRUE(test::says(figure.basis, {"3", "4"}));
+  EXPECT_TRUE(test::says(figure.finding.text(), {"night", "C 100", "0.80", "0.60", "1.00"}));
+  EXPECT_TRUE(test::says(figure.basis.text(), {"3", "4"}));
   test::expect_sound(delay_chart({delay_of(0, "", -0.3, 0.01)}, plain_courses(4, 2), "", 150));
 }
 
@@ -190,7 +190,7 @@ TEST(CalibrationFigure, PointsLieOnTheDiagonalWhereProbabilitiesComeTrue) {
   EXPECT_NEAR(std::get<double>(figure.table.rows()[0][3]), 0.2775, 1e-4);
   EXPECT_NEAR(std::get<double>(figure.table.rows()[1][2]), 0.2100, 1e-4);
   EXPECT_NEAR(std::get<double>(figure.table.rows()[1][3]), 0.2947, 1e-4);
-  EXPECT_TRUE(test::says(figure.finding, {"50", "80"}));
+  EXPECT_TRUE(test::says(figure.finding.text(), {"50", "80"}));
 }
 
 TEST(PrerequisiteGraph, ArrowsGoFromTheEarlierBoxToTheLaterAndBoxesLieApart) {

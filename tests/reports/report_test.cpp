@@ -1,6 +1,8 @@
 #include "desirepath/reports/report.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <set>
 
 #include "support/example_cohorts.h"
@@ -76,9 +78,10 @@ TEST(Report, HasItsSectionsInOrder) {
 
 TEST(Report, SaysHowToGetWhatIsMissing) {
   const Page page = models().page(2, false);
-  const std::vector<std::string>& lines = section_of(page, "missing").notes;
+  const std::vector<Paragraph>& lines = section_of(page, "missing").notes;
   const auto says = [&](std::string_view words) {
-    return std::ranges::any_of(lines, [&](const std::string& line) { return line.find(words) != std::string::npos; });
+    return std::ranges::any_of(lines,
+                               [&](const Paragraph& line) { return line.text().find(words) != std::string::npos; });
   };
   EXPECT_TRUE(says("--answers")) << lines.size();
   EXPECT_TRUE(says("--evaluation"));
@@ -101,7 +104,7 @@ TEST(Report, EverySectionFindsSomethingAndEveryFigureHasATwin) {
       EXPECT_FALSE(figure.figure.basis.empty()) << figure.figure.name;
     }
   }
-  const std::vector<std::string>& points = section_of(page, "summary").points;
+  const std::vector<Paragraph>& points = section_of(page, "summary").points;
   EXPECT_GE(points.size(), 5U);
   EXPECT_LE(points.size(), 12U);
   std::set<std::string_view> names;
@@ -121,6 +124,61 @@ TEST(Report, WordsAreFilledIn) {
   EXPECT_EQ(filled("{1} of {0}, {0}", {"a", "b"}), "b of a, a");
   EXPECT_EQ(filled("take {0} then", {"\u05D0 1"}), "take \u2068\u05D0 1\u2069 then");
   EXPECT_EQ(filled("{0} {x} {9} {", {"{1}", "b"}), "{1} {x}  {");
+  Sentence sentence = sentence_of({"of", "{1} of {0}", estimate}, {"a", "b"});
+  sentence.add(" and {0}", {"c"});
+  EXPECT_EQ(sentence.text, "b of a and c");
+  EXPECT_EQ(sentence.values, (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_TRUE(sentence.is_estimate);
+}
+
+/// Every sentence of a page, wherever it stands.
+std::vector<Sentence> sentences_of(const Page& page) {
+  std::vector<Sentence> all;
+  const auto add = [&](const Paragraph& paragraph) {
+    all.insert(all.end(), paragraph.sentences.begin(), paragraph.sentences.end());
+  };
+  add(page.subtitle);
+  add(page.footer);
+  for (const PageSection& section : page.sections) {
+    EXPECT_FALSE(section.finding.empty()) << section.id;
+    add(section.finding);
+    for (const auto* list : {&section.text, &section.points, &section.notes})
+      std::ranges::for_each(*list, add);
+    for (const PageFigure& entry : section.figures) {
+      for (const Paragraph* paragraph : {&entry.figure.finding, &entry.figure.basis, &entry.reading})
+        add(*paragraph);
+    }
+    for (const PageTable& table : section.tables)
+      add(table.reading);
+  }
+  return all;
+}
+
+TEST(Report, EverySentenceHasAnIdOfItsOwn) {
+  std::map<std::string, std::string> id_of;
+  std::map<std::pair<std::string, std::vector<std::string>>, std::string> text_of;
+  for (const bool with_answers : {false, true}) {
+    for (const Sentence& sentence : sentences_of(models().page(2, with_answers))) {
+      EXPECT_FALSE(sentence.id.empty()) << sentence.text;
+      EXPECT_EQ(id_of.emplace(sentence.text, sentence.id).first->second, sentence.id) << sentence.text;
+      EXPECT_EQ(text_of.emplace(std::pair(sentence.id, sentence.values), sentence.text).first->second, sentence.text);
+    }
+  }
+  EXPECT_GT(text_of.size(), 40U);
+}
+
+TEST(Report, CountsOfStudentsAreNoEstimates) {
+  int counts = 0, answers = 0;
+  for (const Sentence& sentence : sentences_of(models().page(2, true))) {
+    const bool is_count = std::ranges::any_of(
+        std::array<std::string_view, 6>{"data_", "states_", "flows_", "sankey", "enrollments_", "courses_"},
+        [&](std::string_view section) { return sentence.id.starts_with(section); });
+    EXPECT_FALSE(is_count && sentence.is_estimate) << sentence.text;
+    counts += is_count ? 1 : 0;
+    answers += sentence.is_estimate ? 1 : 0;
+  }
+  EXPECT_GT(counts, 10);
+  EXPECT_GT(answers, 4);
 }
 
 TEST(Report, CalibrationBinsTellOfNoFewAnswers) {

@@ -195,7 +195,7 @@ TEST(StateSankey, ContrastingPathsEndElsewhereAndCanBeDrawn) {
   EXPECT_EQ(paths[1].nodes, (std::vector<std::size_t>{1, 4, 7}));
   const Figure figure = sankey_contrast(example_flows(), three_periods());
   test::expect_sound(figure);
-  EXPECT_TRUE(test::says(figure.finding, {"Doctors → Doctors → Doctors", "45", "19"}));
+  EXPECT_TRUE(test::says(figure.finding.text(), {"Doctors → Doctors → Doctors", "45", "19"}));
   StateFlows one = example_flows();
   one.paths.resize(1);
   EXPECT_EQ(sankey_contrast(one, three_periods()).name, "sankey");

@@ -46,7 +46,7 @@ std::vector<GridCourse> state_grid(const Model& model, Id step, const std::vecto
   for (Id c = 0; c < courses; ++c) {
     if (!(takings[c] > 0)) continue;
     // As often as the students of a state take it, however many they are.
-    GridCourse entry{c, 0, 0, takings[c], Vector::Zero(count)};
+    GridCourse entry{c, 0, 0, takings[c], Vector::Zero(count), 0};
     for (Id k = 0; k < count; ++k)
       entry.probability[k] =
           among[static_cast<std::size_t>(k)] != 0 && state_share[k] > 0 ? sum(c, k) / state_share[k] : 0;
@@ -78,6 +78,23 @@ double information(const std::vector<GridCourse>& grid) {
     }
   }
   return all > 0 ? sum / all : 0;
+}
+
+/// Of each course: what the model expects in each period of a student who is enrolled, of as many as were.
+Vector expected_enrollments(const Model& model, const RowMatrix& students, const Compute& compute) {
+  const HiddenStates& states = *model.hidden_states();
+  const Index kinds = states.state_count() - (states.has_left_state() ? 1 : 0);
+  const Vector share = usual_shares(model, compute);
+  Vector sum = Vector::Zero(model.schema().course_count());
+  for (Id step = 0; step < states.step_count(); ++step) {
+    const double there = states.share(step).head(kinds).sum(), enrolled = students.row(step).head(kinds).sum();
+    const PeriodRange periods = states.step_periods(step);
+    for (Id t = periods.first; t < periods.last && there > 0; ++t) {
+      for (Id c = 0; c < model.schema().course_count(); ++c)
+        sum[c] += share[model.schema().bit(t, c)] / there * enrolled;
+    }
+  }
+  return sum;
 }
 
 }  // namespace
@@ -121,10 +138,12 @@ ShownGrid shown_grid(const StoredModel& stored, const std::string& period, const
   std::vector<Id> numbers(shown.names.size());
   std::iota(numbers.begin(), numbers.end(), 0);
   tell_apart(shown.names, numbers);
-  shown.students = students.row(step).sum();
+  shown.students = students.row(step).head(states.state_count() - (states.has_left_state() ? 1 : 0)).sum();
+  const Vector enrollments = expected_enrollments(model, students, compute);
+  for (GridCourse& entry : shown.courses)
+    entry.enrollments = enrollments[entry.course];
   const auto all = shown.courses.size();
-  std::erase_if(shown.courses,
-                [&](const GridCourse& entry) { return !disclosure.rests(entry.takings * shown.students); });
+  std::erase_if(shown.courses, [&](const GridCourse& entry) { return !disclosure.rests(entry.enrollments); });
   shown.withheld = static_cast<std::int64_t>(all - shown.courses.size());
   std::ranges::stable_sort(shown.courses, {}, [&](const GridCourse& entry) {
     const Course& course = schema.course(entry.course);
@@ -154,7 +173,7 @@ class GridAnswer : public Answer {
       const Course& course = schema_.course(entry.course);
       rows.add_row({course.subject, course.concentration, course.name, course.label, std::int64_t{entry.state},
                     shown_.names[static_cast<std::size_t>(entry.state)], entry.confidence,
-                    std::int64_t{std::llround(entry.takings * shown_.students)}});
+                    std::int64_t{std::llround(entry.enrollments)}});
     }
     return rows;
   }
@@ -163,8 +182,7 @@ class GridAnswer : public Answer {
     for (const GridCourse& entry : shown_.courses) {
       const Course& course = schema_.course(entry.course);
       rows.add_row({course.concentration.empty() ? course.subject : course.concentration, full_name(course),
-                    std::int64_t{entry.state}, entry.confidence,
-                    std::int64_t{std::llround(entry.takings * shown_.students)}});
+                    std::int64_t{entry.state}, entry.confidence, std::int64_t{std::llround(entry.enrollments)}});
     }
     rows.print_text(out);
     out << '\n';

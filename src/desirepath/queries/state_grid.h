@@ -11,10 +11,11 @@ namespace desirepath::inline queries {
 
 struct GridCourse {
   Id course = 0;
-  Id state = 0;           // whose students take the course most
-  double confidence = 0;  // that a taker, of whom nothing else is known, is in it, were all states as large
-  double takings = 0;     // expected enrollments in the course, a student
-  Vector probability;     // the same of every state
+  Id state = 0;            // whose students take the course most
+  double confidence = 0;   // that a taker, of whom nothing else is known, is in it, were all states as large
+  double takings = 0;      // expected enrollments in the course, a student
+  Vector probability;      // the same of every state
+  double enrollments = 0;  // expected of the students the model was trained on, in the periods they were enrolled in
 };
 
 /// One a course, states of one step; a course that is taken in several periods weighs each by how often. The largest
@@ -28,8 +29,8 @@ struct ShownGrid {
   std::vector<GridCourse> courses;
   std::vector<std::string> names;  // of the states
   std::string period;              // whose states they are
-  double students = 0;
-  std::int64_t withheld = 0;  // courses resting on few
+  double students = 0;             // enrolled in it
+  std::int64_t withheld = 0;       // courses resting on few
 };
 /// period: empty: the one whose states tell courses apart best.
 ShownGrid shown_grid(const StoredModel& stored, const std::string& period, const StateNames& names,

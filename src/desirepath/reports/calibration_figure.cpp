@@ -28,7 +28,7 @@ Interval interval_of(double share, std::int64_t answers) {
 
 Figure calibration_figure(const std::vector<CalibrationBin>& bins, const std::string& model, std::int64_t students) {
   double off = 0;
-  std::int64_t answers = 0, filled = 0;
+  std::int64_t answers = 0, used = 0;
   const CalibrationBin* worst = nullptr;
   const auto gap = [](const CalibrationBin& bin) {
     return std::sqrt(static_cast<double>(bin.answers)) * std::abs(bin.predicted - bin.observed);
@@ -36,20 +36,22 @@ Figure calibration_figure(const std::vector<CalibrationBin>& bins, const std::st
   for (const CalibrationBin& bin : bins) {
     if (bin.answers <= 0) continue;
     answers += bin.answers;
-    ++filled;
+    ++used;
     off += std::abs(bin.predicted - bin.observed);
     if (worst == nullptr || gap(bin) > gap(*worst)) worst = &bin;
   }
-  std::string finding = "There are no answers to compare with what came true.";
+  Sentence finding = sentence_of({"calibration_figure_none", "There are no answers to compare with what came true."});
   if (worst != nullptr) {
-    finding = concat("What the model gives a probability and how often it comes true differ by ",
-                     fixed(100 * off / static_cast<double>(filled), 1), " points on average over ",
-                     counted(filled, "bin", "bins"), "; the surest difference is where it says ",
-                     percent(worst->predicted), " and ", percent(worst->observed), " took the course.");
+    finding = sentence_of({"calibration_figure",
+                           "What the model gives a probability and how often it comes true differ by {0} points on "
+                           "average over {1}; the surest difference is where it says {2} and {3} took the course.",
+                           estimate},
+                          {fixed(100 * off / static_cast<double>(used), 1), counted(used, "bin", "bins"),
+                           percent(worst->predicted), percent(worst->observed)});
   }
   const std::string title = "Do the probabilities come true?";
   constexpr double height = 480;
-  Svg svg(figure_width, height, title, finding);
+  Svg svg(figure_width, height, title, finding.text);
   const Frame frame{72, 18, 396, 396};
   const std::vector<double> ticks = {0, 0.2, 0.4, 0.6, 0.8, 1};
   const auto text = [](double tick) { return fixed(100 * tick, 0) + " %"; };
@@ -93,8 +95,10 @@ Figure calibration_figure(const std::vector<CalibrationBin>& bins, const std::st
   y += 30;
   say("A dot is all answers of about one probability, larger where there are more; its bar is the 95 % interval.",
       false);
-  const std::string basis = concat("n = ", with_separators(students), " students, ", with_separators(answers),
-                                   " answers of ", model, "; intervals as if answers were independent");
+  const Sentence basis =
+      sentence_of({"calibration_figure_basis",
+                   "n = {0} students, {1} answers of {2}; intervals as if answers were independent"},
+                  {with_separators(students), with_separators(answers), model});
   return {"calibration", title, finding, basis, svg.finish(), std::move(table)};
 }
 

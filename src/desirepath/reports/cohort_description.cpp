@@ -132,7 +132,7 @@ void CohortDescription::print(std::ostream& out) const {
   if (const Calendar& calendar = cohort_.calendar(); calendar.data_end >= 0)
     out << "The data end with " << calendar.terms[static_cast<std::size_t>(calendar.data_end)].label << ".\n";
   for (const Figure& figure : figures_) {
-    out << '\n' << figure.title << ": " << figure.finding << '\n' << "(" << figure.basis << ")\n";
+    out << '\n' << figure.title << ": " << figure.finding.text() << '\n' << "(" << figure.basis.text() << ")\n";
     figure.table.print_text(out, "  ");
   }
   out << "\nMost taken:\n";

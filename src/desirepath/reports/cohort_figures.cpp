@@ -90,8 +90,8 @@ Figure enrollment_areas(const ToldCohort& told) {
       totals[t] += static_cast<double>(row[t]);
   }
   const auto all = static_cast<double>(told.enrollments);
-  std::string finding =
-      concat(with_separators(told.enrollments), " enrollments of ", counted(told.students, "student", "students"));
+  Sentence finding = sentence_of({"enrollments_finding", "{0} enrollments of {1}"},
+                                 {with_separators(told.enrollments), counted(told.students, "student", "students")});
   if (series.groups.size() > 1) {
     // The largest move of a share between the first and the last time that carry at least half the mean load.
     std::vector<std::size_t> full;
@@ -113,19 +113,20 @@ Figure enrollment_areas(const ToldCohort& told) {
            (series.groups[largest] == "no " + grouping || series.groups[largest] == "other"))
       ++largest;
     if (largest < series.groups.size()) {
-      finding += concat("; the largest ", grouping, " is ", series.groups[largest], " (",
-                        percent(static_cast<double>(sum(series.enrollments[largest])) / std::max(1.0, all)), ")");
+      finding.add("; the largest {0} is {1} ({2})",
+                  {grouping, series.groups[largest],
+                   percent(static_cast<double>(sum(series.enrollments[largest])) / std::max(1.0, all))});
     }
     if (full.size() > 1) {
-      finding += concat(", and no share moved by more than ", fixed(100 * moved, 1), " points between ",
-                        series.times[full.front()], " and ", series.times[full.back()]);
+      finding.add(", and no share moved by more than {0} points between {1} and {2}",
+                  {fixed(100 * moved, 1), series.times[full.front()], series.times[full.back()]});
     }
   }
-  finding += ".";
+  finding.add(".");
 
   const std::string title =
       told.grouping.empty() ? concat("Enrollments per ", per) : concat("Enrollments per ", grouping, " and ", per);
-  Svg svg(figure_width, figure_height, title, finding);
+  Svg svg(figure_width, figure_height, title, finding.text);
   const double right_margin = 150;
   const Frame plot = draw_frame(svg, *std::ranges::max_element(totals), right_margin, "enrollments");
   const auto x = [&](std::size_t t) {
@@ -178,10 +179,10 @@ Figure enrollment_areas(const ToldCohort& told) {
       row.emplace_back(group[t]);
     table.add_row(std::move(row));
   }
-  std::string basis = concat("n = ", with_separators(told.students), " students");
+  Sentence basis = sentence_of({"enrollments_basis", "n = {0} students"}, {with_separators(told.students)});
   if (!series.note.empty()) {
-    basis +=
-        concat("; ", series.note, " (no cell rests on 1 to ", told.min_cell - 1, " students; at most 7 are named)");
+    basis.add("; {0} (no cell rests on 1 to {1} students; at most 7 are named)",
+              {series.note, std::to_string(told.min_cell - 1)});
   }
   return {"enrollments", title, finding, basis, svg.finish(), std::move(table)};
 }
@@ -200,24 +201,28 @@ Figure course_histogram(const ToldCohort& told) {
     if (std::abs(static_cast<double>(c) - mean) <= sd) within += students[c];
   }
   const auto peaks = two_peaks(students, sd, told.min_cell);
-  std::string finding = concat("A student took ", fixed(mean, 1), " courses on average");
+  Sentence finding =
+      sentence_of({"courses_per_student_finding", "A student took {0} courses on average"}, {fixed(mean, 1)});
   if (sd > 0)
-    finding += concat(" (standard deviation ", fixed(sd, 1), "); about ", percent(n > 0 ? within / n : 0),
-                      " lie within one standard deviation, where a Gaussian has 68 %");
-  finding += ".";
+    finding.add(" (standard deviation {0}); about {1} lie within one standard deviation, where a Gaussian has 68 %",
+                {fixed(sd, 1), percent(n > 0 ? within / n : 0)});
+  finding.add(".");
   if (peaks) {
-    finding += concat(" There are two peaks, about ", peaks->first, " and ", peaks->second,
-                      " courses: one Gaussian does not describe these students, and their mean is no typical number.");
+    finding.add(
+        " There are two peaks, about {0} and {1} courses: one Gaussian does not describe these students, and their "
+        "mean is no typical number.",
+        {std::to_string(peaks->first), std::to_string(peaks->second)});
   }
   const std::string title = "Courses per student";
-  Svg svg(figure_width, figure_height, title, finding);
+  Svg svg(figure_width, figure_height, title, finding.text);
   if (bins.empty()) {
     svg.text({figure_width / 2, figure_height / 2}, "withheld: it would tell of few students",
              {text_size, "middle", quiet_ink});
     return {"courses-per-student",
             title,
             finding,
-            concat("n = ", with_separators(told.students), " students; how they differ is withheld"),
+            sentence_of({"courses_per_student_withheld", "n = {0} students; how they differ is withheld"},
+                        {with_separators(told.students)}),
             svg.finish(),
             Table({{"courses"}, {"students"}, {"gaussian", 1}})};
   }
@@ -283,8 +288,8 @@ Figure course_histogram(const ToldCohort& told) {
                                            : concat(bin.first, "-", bin.last),
                    bin.students, expected});
   }
-  std::string basis = concat("n = ", with_separators(told.students), " students");
-  if (merged) basis += concat("; bins under ", told.min_cell, " students are merged with their neighbours");
+  Sentence basis = sentence_of({"courses_per_student_basis", "n = {0} students"}, {with_separators(told.students)});
+  if (merged) basis.add("; bins under {0} students are merged with their neighbours", {std::to_string(told.min_cell)});
   return {"courses-per-student", title, finding, basis, svg.finish(), std::move(table)};
 }
 

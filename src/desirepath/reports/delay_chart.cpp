@@ -19,18 +19,26 @@ double high_of(const GroupDelay& delay) {
   return delay.effect() + 1.96 * delay.error();
 }
 
-std::string finding_of(const std::vector<GroupDelay>& delays, const Schema& schema, const std::string& by) {
+Sentence finding_of(const std::vector<GroupDelay>& delays, const Schema& schema, const std::string& by) {
   const auto latest = std::ranges::max_element(delays, {}, low_of);
   if (latest == delays.end() || low_of(*latest) <= 0)
-    return by.empty() ? "No course is surely taken later than the model expects."
-                      : concat("No group of ", by, " surely takes a course later than the others.");
+    return by.empty()
+               ? sentence_of({"delays_figure_none", "No course is surely taken later than the model expects."})
+               : sentence_of({"delays_figure_none_by", "No group of {0} surely takes a course later than the others."},
+                             {by});
   const std::string course = full_name(schema.course(latest->course));
-  const std::string by_how_much = concat(fixed(latest->effect(), 2), " periods (95 % interval ",
-                                         fixed(low_of(*latest), 2), " to ", fixed(high_of(*latest), 2), ")");
+  const std::string effect = fixed(latest->effect(), 2), low = fixed(low_of(*latest), 2),
+                    high = fixed(high_of(*latest), 2);
   if (latest->group.empty())
-    return concat("Students take ", course, " later than expected of them, by ", by_how_much, ".");
-  return concat(latest->group, " students take ", course, " later than the others, by ", by_how_much,
-                ", each against what is expected of them.");
+    return sentence_of(
+        {"delays_figure", "Students take {0} later than expected of them, by {1} periods (95 % interval {2} to {3}).",
+         estimate},
+        {course, effect, low, high});
+  return sentence_of({"delays_figure_by",
+                      "{4} students take {0} later than the others, by {1} periods (95 % interval {2} to {3}), each "
+                      "against what is expected of them.",
+                      estimate},
+                     {course, effect, low, high, latest->group});
 }
 
 /// Axis from the least to the most that is drawn, 0 among it.
@@ -56,8 +64,8 @@ Figure delay_chart(const std::vector<GroupDelay>& delays, const Schema& schema, 
   std::ranges::stable_sort(shown, std::ranges::greater(), &GroupDelay::effect);
   const double rows = row_height * static_cast<double>(std::max<std::size_t>(1, shown.size()));
   const std::string title = by.empty() ? "Courses taken later or earlier than expected" : concat("Delays by ", by);
-  const std::string finding = finding_of(delays, schema, by);
-  Svg svg(figure_width, top + rows + 56, title, finding);
+  const Sentence finding = finding_of(delays, schema, by);
+  Svg svg(figure_width, top + rows + 56, title, finding.text);
   const Frame frame = frame_of(shown, top, rows);
   const auto tick_text = [](double tick) { return (tick > 0 ? "+" : "") + shortest(std::round(100 * tick) / 100); };
   draw_x_axis(svg, frame, ticks_between(frame.x_low, frame.x_high, 6), tick_text,
@@ -103,11 +111,12 @@ Figure delay_chart(const std::vector<GroupDelay>& delays, const Schema& schema, 
                    delay.effect(), low_of(delay), high_of(delay), delay.own.students,
                    delay.group.empty() ? Cell() : Cell(delay.others.students)});
   }
-  std::string basis = concat("n = ", with_separators(students),
-                             " students there in two periods or more; bars are 95 % intervals, "
-                             "hollow dots may be nothing");
+  Sentence basis = sentence_of({"delays_figure_basis",
+                                "n = {0} students there in two periods or more; bars are 95 % intervals, hollow dots "
+                                "may be nothing"},
+                               {with_separators(students)});
   if (shown.size() < delays.size())
-    basis += concat("; the ", shown.size(), " surest of ", with_separators(std::ssize(delays)), " are drawn");
+    basis.add("; the {0} surest of {1} are drawn", {std::to_string(shown.size()), with_separators(std::ssize(delays))});
   return {"delays", title, finding, basis, svg.finish(), std::move(table)};
 }
 

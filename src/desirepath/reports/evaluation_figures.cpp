@@ -30,11 +30,12 @@ std::vector<Curve> curves_of(const Evaluation& evaluation) {
   return curves;
 }
 
-std::string basis_of(const Evaluation& evaluation) {
-  return concat("n = ", with_separators(evaluation.training_students), " students to train, ",
-                with_separators(evaluation.held_out_students), " held out, means over ",
-                counted(std::ssize(evaluation.seeds), "split", "splits"),
-                "; bars are one standard deviation over splits");
+Sentence basis_of(const Evaluation& evaluation) {
+  return sentence_of({"evaluation_figure_basis",
+                      "n = {0} students to train, {1} held out, means over {2}; bars are one standard deviation over "
+                      "splits"},
+                     {with_separators(evaluation.training_students), with_separators(evaluation.held_out_students),
+                      counted(std::ssize(evaluation.seeds), "split", "splits")});
 }
 
 std::string plain_cell(const Cell& cell, int decimals) {
@@ -61,13 +62,16 @@ Figure error_by_size(const Evaluation& evaluation) {
   first = std::min(first, last);
   const double floor = evaluation.summaries.front().found.at("floor_by_course").mean;
   const std::string title = "Sample error by K";
-  const std::string finding =
-      concat("Samples are nearest to held-out students with ", best->model,
-             best->size > 0 ? concat(" and K = ", best->size) : "", ": error ", fixed(best->found.at(measure).mean, 4),
-             ", where the training students themselves have ", fixed(floor, 4));
+  const Sentence finding =
+      sentence_of({"error_by_k_finding",
+                   "Samples are nearest to held-out students with {0}: error {1}, where the training students "
+                   "themselves have {2}",
+                   estimate},
+                  {best->size > 0 ? concat(best->model, " and K = ", best->size) : best->model,
+                   fixed(best->found.at(measure).mean, 4), fixed(floor, 4)});
   constexpr double width = figure_width, height = 420, left = 76, top = 40, right = 190, bottom = 56;
   const double plot_width = width - left - right, plot_height = height - top - bottom;
-  Svg svg(width, height, title, finding);
+  Svg svg(width, height, title, finding.text);
   // Sizes double: equal steps of their logarithm.
   const auto x = [&](double size) {
     return last > first ? left + plot_width * std::log2(size / first) / std::log2(static_cast<double>(last) / first)
@@ -125,10 +129,11 @@ Figure error_by_size(const Evaluation& evaluation) {
 Figure best_of_models(const Evaluation& evaluation) {
   const Table best = evaluation.best_table();
   const std::string title = "Each model where it is best";
-  const std::string finding = "Smaller errors and larger accuracies are better; K is the size that reached each.";
+  const Sentence finding = sentence_of(
+      {"best_finding", "Smaller errors and larger accuracies are better; K is the size that reached each."});
   const double width = figure_width, row_height = 28, top = 34;
   const double height = top + row_height * static_cast<double>(best.row_count() + 1) + 16;
-  Svg svg(width, height, title, finding);
+  Svg svg(width, height, title, finding.text);
   const std::vector<std::pair<std::string, double>> heads = {
       {"model", 20}, {"sample error", 260}, {"K", 330}, {"inference accuracy", 510}, {"K", 580}, {"held-out", 700}};
   for (std::size_t i = 0; i < heads.size(); ++i)

@@ -19,7 +19,7 @@ std::string standalone_svg(const Figure& figure) {
         .value_or(0);
   };
   const double width = attribute("width"), picture = attribute("height");
-  Svg file(width, picture + height, figure.title, figure.finding);
+  Svg file(width, picture + height, figure.title, figure.finding.text());
   file.text({width / 2, 22}, figure.title, {15, "middle", "#222222", true});
   std::string inner = figure.svg;
   inner.replace(0, 5, concat("<svg y=\"", height, "\" "));

@@ -4,14 +4,15 @@
 #include <string>
 
 #include "desirepath/core/table.h"
+#include "desirepath/reports/sentence.h"
 
 namespace desirepath::inline reports {
 
 struct Figure {
   std::string name;  // file name without ending, and anchor on the page
   std::string title;
-  std::string finding;  // one sentence
-  std::string basis;    // n, and what was merged or left out
+  Paragraph finding;
+  Paragraph basis;  // n, and what was merged or left out
   std::string svg;
   Table table;
 };

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <nlohmann/json.hpp>
+
 #include "desirepath/core/text.h"
 #include "desirepath/core/version.h"
 #include "desirepath/reports/page_assets.h"
@@ -20,6 +22,31 @@ std::string element(std::string_view name, std::string_view attributes, const st
   if (text.empty()) return {};
   return concat("<", name, attributes.empty() ? "" : " ", attributes, " dir=\"auto\">", escaped(text), "</", name,
                 ">\n");
+}
+
+/// The id of a sentence and what was filled in, for programs that check a page.
+std::string data_of(const Sentence& sentence) {
+  using Json = nlohmann::json;
+  const std::string values = Json(sentence.values).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return concat(" data-id=\"", escaped(sentence.id), "\"",
+                sentence.values.empty() ? std::string() : concat(" data-values=\"", escaped(values), "\""),
+                sentence.is_estimate ? " data-estimate" : "");
+}
+
+/// Sentences in an element of their own each.
+std::string spans(const Paragraph& paragraph) {
+  std::string html;
+  for (const Sentence& sentence : paragraph.sentences)
+    html += concat(html.empty() ? "" : " ", "<span", data_of(sentence), ">", escaped(sentence.text), "</span>");
+  return html;
+}
+
+std::string element(std::string_view name, std::string_view attributes, const Paragraph& paragraph) {
+  if (paragraph.empty()) return {};
+  const bool is_one = paragraph.sentences.size() == 1;
+  return concat("<", name, attributes.empty() ? "" : " ", attributes, " dir=\"auto\"",
+                is_one ? data_of(paragraph.sentences.front()) : "", ">",
+                is_one ? escaped(paragraph.sentences.front().text) : spans(paragraph), "</", name, ">");
 }
 
 std::string page_cell(const Cell& cell, int decimals) {
@@ -82,9 +109,9 @@ std::string folded(std::string_view what, const std::string& inside) {
   return concat("<details><summary>", escaped(what), "</summary>\n", inside, "</details>\n");
 }
 
-std::string render_reading(const std::string& reading) {
+std::string render_reading(const Paragraph& reading) {
   if (reading.empty()) return {};
-  return concat("<p class=\"reading\" dir=\"auto\"><b>", escaped(words::how_to_read), "</b> ", escaped(reading),
+  return concat("<p class=\"reading\" dir=\"auto\"><b>", escaped(words::how_to_read), "</b> ", spans(reading),
                 "</p>\n");
 }
 
@@ -92,8 +119,8 @@ std::string render_figure(const PageFigure& entry) {
   const Figure& figure = entry.figure;
   return concat(
       "<article class=\"card\" id=\"figure-", escaped(figure.name), "\">\n", element("h3", "", figure.title),
-      element("p", "class=\"finding\"", figure.finding), scrolling(" picture", figure.title, figure.svg),
-      render_reading(entry.reading), element("p", "class=\"basis\"", figure.basis),
+      element("p", "class=\"finding\"", figure.finding), "\n", scrolling(" picture", figure.title, figure.svg),
+      render_reading(entry.reading), element("p", "class=\"basis\"", figure.basis), "\n",
       figure.table.row_count() > 0 ? folded(words::as_table, render_table(figure.table, figure.title, "")) : "",
       "</article>\n");
 }
@@ -107,20 +134,20 @@ std::string render_page_table(const PageTable& entry) {
                 entry.is_folded ? folded(words::unfold, table) : table, render_reading(entry.reading), "</article>\n");
 }
 
-std::string render_list(std::string_view name, std::string_view style, const std::vector<std::string>& items) {
+std::string render_list(std::string_view name, std::string_view style, const std::vector<Paragraph>& items) {
   if (items.empty()) return {};
   std::string html = concat("<", name, " class=\"", style, "\">\n");
-  for (const std::string& item : items)
-    html += concat("<li><span dir=\"auto\">", escaped(item), "</span></li>\n");
+  for (const Paragraph& item : items)
+    html += concat("<li>", element("span", "", item), "</li>\n");
   return html + concat("</", name, ">\n");
 }
 
 std::string render_section(const PageSection& section) {
   std::string html = concat("<section id=\"", escaped(section.id), "\" aria-labelledby=\"", escaped(section.id),
                             "-title\">\n<h2 id=\"", escaped(section.id), "-title\">", escaped(section.title), "</h2>\n",
-                            element("p", "class=\"lead\"", section.finding));
-  for (const std::string& paragraph : section.text)
-    html += element("p", "", paragraph);
+                            element("p", "class=\"lead\"", section.finding), "\n");
+  for (const Paragraph& paragraph : section.text)
+    html += concat(element("p", "", paragraph), "\n");
   if (!section.points.empty())
     html += concat("<div class=\"card\">", render_list("ol", "points", section.points), "</div>\n");
   for (const PageFigure& figure : section.figures)
@@ -140,11 +167,12 @@ std::string render_contents(const std::vector<PageSection>& sections) {
 
 std::string render_banner(const Page& page) {
   std::string html =
-      concat("<header class=\"banner\"><div>", element("h1", "", page.title), element("p", "", page.subtitle));
+      concat("<header class=\"banner\"><div>", element("h1", "", page.title), element("p", "", page.subtitle), "\n");
   if (!page.headline.empty()) {
     html += "<ul class=\"headline\">\n";
-    for (const auto& [number, what] : page.headline)
-      html += concat("<li><b>", escaped(number), "</b> <span>", escaped(what), "</span></li>\n");
+    for (const PageHeadline& entry : page.headline)
+      html += concat("<li", data_of({entry.id, entry.number, {entry.number}}), "><b>", escaped(entry.number),
+                     "</b> <span>", escaped(entry.what), "</span></li>\n");
     html += "</ul>\n";
   }
   return html + "</div></header>\n";
@@ -164,8 +192,8 @@ std::string render_html(const Page& page) {
              "<main id=\"main\" tabindex=\"-1\">\n");
   for (const PageSection& section : page.sections)
     html += render_section(section);
-  html += concat("</main>\n</div>\n<footer class=\"about\"><div>", element("p", "", page.footer), "<p>",
-                 escaped(filled(words::made_by, {version})), "</p></div></footer>\n<script>", page_script(),
+  html += concat("</main>\n</div>\n<footer class=\"about\"><div>", element("p", "", page.footer), "\n",
+                 element("p", "", sentence_of(words::made_by, {version})), "</div></footer>\n<script>", page_script(),
                  "</script>\n</body>\n</html>\n");
   return html;
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "desirepath/reports/figure.h"
@@ -12,7 +11,7 @@ namespace desirepath::inline reports {
 
 struct PageFigure {
   Figure figure;
-  std::string reading;  // how to read it
+  Paragraph reading;  // how to read it
 };
 
 /// A table without a picture.
@@ -20,8 +19,8 @@ struct PageTable {
   std::string id;
   std::string caption;
   Table table;
-  std::string reading = {};  // how to read it
-  bool is_folded = false;    // long: unfolded by a click
+  Paragraph reading = {};  // how to read it
+  bool is_folded = false;  // long: unfolded by a click
   /// What is chosen in the first column, to see one row alone; empty: no such choice.
   std::string chooser = {};
 };
@@ -29,21 +28,26 @@ struct PageTable {
 struct PageSection {
   std::string id;  // anchor
   std::string title;
-  std::string finding = {};              // one sentence
-  std::vector<std::string> text = {};    // paragraphs
-  std::vector<std::string> points = {};  // a list
+  Paragraph finding = {};
+  std::vector<Paragraph> text = {};
+  std::vector<Paragraph> points = {};  // a list
   std::vector<PageFigure> figures = {};
   std::vector<PageTable> tables = {};
-  std::vector<std::string> notes = {};  // what it rests on, what was left out
+  std::vector<Paragraph> notes = {};  // what it rests on, what was left out
+};
+
+/// A large number at the top: "30,000", "students".
+struct PageHeadline {
+  std::string id;
+  std::string number, what;
 };
 
 struct Page {
   std::string title;
-  std::string subtitle;
-  /// Large numbers at the top: "30,000", "students".
-  std::vector<std::pair<std::string, std::string>> headline;
+  Paragraph subtitle;
+  std::vector<PageHeadline> headline;
   std::vector<PageSection> sections;
-  std::string footer;
+  Paragraph footer;
 };
 
 std::string render_html(const Page& page);

@@ -106,16 +106,18 @@ void draw_bar(Svg& svg, const Frame& frame, double top, const Slice& slice, Amou
 
 Figure coursework_pies(const GroupPortrait& typical, const GroupPortrait& untypical) {
   const std::vector<Slice> slices = slices_of(typical, untypical, 12);
-  std::string finding = concat("The least typical students take ", fixed(untypical.courses, 1), " courses in ",
-                               fixed(untypical.subjects, 1), " subjects, the most typical ", fixed(typical.courses, 1),
-                               " in ", fixed(typical.subjects, 1), ".");
+  Sentence finding = sentence_of(
+      {"coursework_finding",
+       "The least typical students take {0} courses in {1} subjects, the most typical {2} in {3}.", estimate},
+      {fixed(untypical.courses, 1), fixed(untypical.subjects, 1), fixed(typical.courses, 1),
+       fixed(typical.subjects, 1)});
   if (typical.in_major && untypical.in_major)
-    finding += concat(" In their own major it is ", fixed(*untypical.in_major, 1), " courses against ",
-                      fixed(*typical.in_major, 1), ".");
+    finding.add(" In their own major it is {0} courses against {1}.",
+                {fixed(*untypical.in_major, 1), fixed(*typical.in_major, 1)});
   const std::string title = "Coursework of typical and untypical students";
   constexpr double pie_radius = 108, pie_y = 164, bars_top = 330, row_height = 32;
   const double bars = row_height * static_cast<double>(std::max<std::size_t>(1, slices.size()));
-  Svg svg(figure_width, bars_top + bars + 50, title, finding);
+  Svg svg(figure_width, bars_top + bars + 50, title, finding.text);
   const double most = std::max({total_of(slices, &Slice::typical), total_of(slices, &Slice::untypical), 1e-12});
   const auto radius = [&](Amount amount) { return pie_radius * std::sqrt(total_of(slices, amount) / most); };
   const struct {
@@ -153,9 +155,10 @@ Figure coursework_pies(const GroupPortrait& typical, const GroupPortrait& untypi
     table.add_row({slice.subject, slice.typical, slice.untypical});
   }
   table.add_row({std::string("all courses"), typical.courses, untypical.courses});
-  const std::string basis =
-      concat("n = ", with_separators(typical.students), " most typical and ", with_separators(untypical.students),
-             " least typical students; pies are as large as the number of courses");
+  const Sentence basis =
+      sentence_of({"coursework_basis",
+                   "n = {0} most typical and {1} least typical students; pies are as large as the number of courses"},
+                  {with_separators(typical.students), with_separators(untypical.students)});
   return {"coursework", title, finding, basis, svg.finish(), std::move(table)};
 }
 
@@ -180,12 +183,15 @@ Figure typicality_histogram(const std::vector<TypicalityBin>& bins, bool merged)
   };
   const double middle = quantile(0.5), low = quantile(0.1);
   const std::string title = "How typical students are";
-  const std::string finding = students == 0
-                                  ? "There are no students to compare."
-                                  : concat("Half of the students have a log-probability above ", fixed(middle, 1),
-                                           "; the least typical tenth lies below ", fixed(low, 1), ".");
+  const Sentence finding =
+      students == 0 ? sentence_of({"typicality_figure_none", "There are no students to compare."})
+                    : sentence_of({"typicality_figure",
+                                   "Half of the students have a log-probability above {0}; the least typical tenth "
+                                   "lies below {1}.",
+                                   estimate},
+                                  {fixed(middle, 1), fixed(low, 1)});
   constexpr double height = 370;
-  Svg svg(figure_width, height, title, finding);
+  Svg svg(figure_width, height, title, finding.text);
   const auto tall = [&](const TypicalityBin& bin) {
     const double width = bin.to - bin.from;
     return width > 0 ? static_cast<double>(bin.students) * narrowest / width : 0.0;
@@ -224,8 +230,8 @@ Figure typicality_histogram(const std::vector<TypicalityBin>& bins, bool merged)
     mark(low, concat("the least typical tenth: below ", fixed(low, 1)), 18, "5 3");
     mark(middle, concat("half: below ", fixed(middle, 1)), 36, "2 3");
   }
-  std::string basis = concat("n = ", with_separators(students), " students");
-  if (merged) basis += "; small bins are merged with their neighbours, and drawn at their mean height";
+  Sentence basis = sentence_of({"typicality_figure_basis", "n = {0} students"}, {with_separators(students)});
+  if (merged) basis.add("; small bins are merged with their neighbours, and drawn at their mean height");
   return {"typicality", title, finding, basis, svg.finish(), std::move(table)};
 }
 

@@ -124,26 +124,28 @@ void draw_legend(Svg& svg, bool has_list) {
   }
 }
 
-std::string finding_of(const std::vector<PrerequisiteLink>& links, const Schema& schema) {
+Sentence finding_of(const std::vector<PrerequisiteLink>& links, const Schema& schema) {
   using enum PrerequisiteKind;
   const auto count = [&](PrerequisiteKind kind) { return std::ranges::count(links, kind, &PrerequisiteLink::kind); };
   const std::int64_t seen = count(both), listed = seen + count(declared), not_listed = count(tacit);
   const auto strongest = std::ranges::find_if(
       links, [](const PrerequisiteLink& link) { return link.kind == tacit || link.kind == found; });
-  std::string words = "No course pair looks like a prerequisite beyond those listed.";
+  Sentence finding = sentence_of(
+      {"prerequisites_figure_none", "No course pair looks like a prerequisite beyond those listed.", estimate});
   if (strongest != links.end()) {
-    words = concat(not_listed > 0 ? counted(not_listed, "course pair looks like a prerequisite that is not listed",
-                                            "course pairs look like prerequisites that are not listed")
-                                  : counted(count(found), "course pair looks like a prerequisite",
-                                            "course pairs look like prerequisites"),
-                   "; the strongest is ", full_name(schema.course(strongest->prerequisite)), " before ",
-                   full_name(schema.course(strongest->course)), ".");
+    finding = sentence_of(
+        {"prerequisites_figure", "{0}; the strongest is {1} before {2}.", estimate},
+        {not_listed > 0
+             ? counted(not_listed, "course pair looks like a prerequisite that is not listed",
+                       "course pairs look like prerequisites that are not listed")
+             : counted(count(found), "course pair looks like a prerequisite", "course pairs look like prerequisites"),
+         full_name(schema.course(strongest->prerequisite)), full_name(schema.course(strongest->course))});
   }
   if (listed > 0) {
-    words += concat(" Of ", counted(listed, "listed prerequisite", "listed prerequisites"), ", ", with_separators(seen),
-                    " can be seen in what students take.");
+    finding.add(" Of {0}, {1} can be seen in what students take.",
+                {counted(listed, "listed prerequisite", "listed prerequisites"), with_separators(seen)});
   }
-  return words;
+  return finding;
 }
 
 }  // namespace
@@ -152,7 +154,7 @@ Figure prerequisite_graph(std::vector<PrerequisiteLink> links, const Schema& sch
                           std::size_t most) {
   std::ranges::stable_sort(links, std::ranges::greater(), &PrerequisiteLink::score);
   const std::string title = "What students really need before a course";
-  const std::string finding = finding_of(links, schema);
+  const Sentence finding = finding_of(links, schema);
   std::vector<PrerequisiteLink> shown = links;
   shown.resize(std::min(most, links.size()));
   const Network network = network_of(shown);
@@ -161,7 +163,7 @@ Figure prerequisite_graph(std::vector<PrerequisiteLink> links, const Schema& sch
     boxes.push_back({std::min(widest_box, text_width(schema.course(course).name, text_size) + 16), box_height});
   const GraphLayout layout = lay_out_in(figure_width - 2 * graph_margin, boxes, network);
   const double width = std::max(figure_width, layout.width + 2 * graph_margin);
-  Svg svg(width, legend_height + layout.height + 2 * graph_margin, title, finding);
+  Svg svg(width, legend_height + layout.height + 2 * graph_margin, title, finding.text);
   draw_legend(svg, std::ranges::find(links, PrerequisiteKind::found, &PrerequisiteLink::kind) == links.end());
   const Point shift{(width - layout.width) / 2, legend_height + graph_margin};
   const double strongest = shown.empty() ? 0 : shown.front().score;
@@ -174,10 +176,13 @@ Figure prerequisite_graph(std::vector<PrerequisiteLink> links, const Schema& sch
   for (const PrerequisiteLink& link : links)
     table.add_row({full_name(schema.course(link.prerequisite)), full_name(schema.course(link.course)), link.score,
                    std::string(style_of(link.kind).word)});
-  std::string basis = concat("n = ", with_separators(students),
-                             " students; arrows go from the earlier course to the later one, the thicker the stronger");
+  Sentence basis =
+      sentence_of({"prerequisites_figure_basis",
+                   "n = {0} students; arrows go from the earlier course to the later one, the thicker the stronger"},
+                  {with_separators(students)});
   if (shown.size() < links.size())
-    basis += concat("; the ", shown.size(), " strongest of ", with_separators(std::ssize(links)), " are drawn");
+    basis.add("; the {0} strongest of {1} are drawn",
+              {std::to_string(shown.size()), with_separators(std::ssize(links))});
   return {"prerequisites", title, finding, basis, svg.finish(), std::move(table)};
 }
 

@@ -108,12 +108,12 @@ StateNames tellable_names(const ReportContext& context) {
   return names;
 }
 
-PageSection summary_section(std::vector<std::string> points) {
+PageSection summary_section(std::vector<Paragraph> points) {
   constexpr std::size_t most = 11;
   points.resize(std::min(points.size(), most));
-  points.emplace_back(words::summary_last);
+  points.emplace_back(sentence_of(words::summary_last));
   PageSection section{"summary", std::string(words::summary_title)};
-  section.finding = words::summary_finding;
+  section.finding = sentence_of(words::summary_finding);
   section.points = std::move(points);
   return section;
 }
@@ -182,13 +182,14 @@ Page make_report(const ReportInput& input, const ReportSettings& settings) {
   };
   Page page;
   page.title = settings.title.empty() ? std::string(words::title) : settings.title;
-  page.subtitle = input.subtitle.empty() ? std::string(words::subtitle) : input.subtitle;
-  page.headline = {{with_separators(context.told.students), std::string(words::students)},
-                   {with_separators(input.cohort.schema().course_count()), std::string(words::courses)},
-                   {with_separators(context.told.enrollments), std::string(words::enrollments)},
-                   {std::to_string(input.cohort.schema().period_count()), std::string(words::periods)}};
-  page.footer = filled(words::footer, {std::to_string(context.disclosure.least())});
-  std::vector<std::string> points, missing;
+  page.subtitle = input.subtitle.empty() ? Paragraph(sentence_of(words::subtitle)) : input.subtitle;
+  page.headline = {
+      {"headline_students", with_separators(context.told.students), std::string(words::students)},
+      {"headline_courses", with_separators(context.told.courses_taken()), std::string(words::courses)},
+      {"headline_enrollments", with_separators(context.told.enrollments), std::string(words::enrollments)},
+      {"headline_periods", std::to_string(input.cohort.schema().period_count()), std::string(words::periods)}};
+  page.footer = sentence_of(words::footer, {std::to_string(context.disclosure.least())});
+  std::vector<Paragraph> points, missing;
   std::optional<PageSection> card;
   const auto list = section_list();
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -202,7 +203,7 @@ Page make_report(const ReportInput& input, const ReportSettings& settings) {
   }
   if (!missing.empty()) {
     PageSection section{"missing", std::string(words::missing_title)};
-    section.finding = words::missing_finding;
+    section.finding = sentence_of(words::missing_finding);
     section.notes = std::move(missing);
     const bool ends_with_card = !page.sections.empty() && page.sections.back().id == "card";
     page.sections.insert(page.sections.end() - (ends_with_card ? 1 : 0), std::move(section));

@@ -51,8 +51,8 @@ struct ReportInput {
   AskedModel states;
   const AskedModel* answers = nullptr;     // null: `states` answers what it can
   const Evaluation* evaluation = nullptr;  // of models over their sizes
-  std::vector<std::string> remarks = {};   // for the card: what a reader should know of how all this was made
-  std::string subtitle = {};               // empty: the usual one
+  std::vector<Paragraph> remarks = {};     // for the card: what a reader should know of how all this was made
+  Paragraph subtitle = {};                 // empty: the usual one
   std::uint64_t seed = 1;
   const Compute& compute;
   ProgressSink progress = {};

@@ -16,10 +16,10 @@ namespace {
 constexpr std::size_t shown_pairs = 25, shown_goals = 5, neighbours = 5;
 
 /// Why a section of answers is not there; empty: it can be.
-std::string why_no_answers(const ReportContext& context, std::string_view section) {
-  if (context.answering() == nullptr) return filled(words::no_answers, {std::string(section)});
+Paragraph why_no_answers(const ReportContext& context, std::string_view section) {
+  if (context.answering() == nullptr) return sentence_of(words::no_answers, {std::string(section)});
   if (context.answering()->model().schema().period_count() < 2)
-    return filled(words::one_period, {std::string(section)});
+    return sentence_of(words::one_period, {std::string(section)});
   return {};
 }
 
@@ -28,6 +28,11 @@ std::string_view word_for(PrerequisiteKind kind) {
          : kind == PrerequisiteKind::both  ? words::both
          : kind == PrerequisiteKind::found ? words::found
                                            : words::unfollowed;
+}
+
+/// How many of the later course's students: all stands for all but a few, whose number is not told.
+std::string had_it_first(const PrerequisitePair& pair) {
+  return pair.before >= pair.takers ? std::string(words::nearly_all) : percent(pair.coverage);
 }
 
 Table pair_table(const ReportContext& context, const FoundPrerequisites& found) {
@@ -41,8 +46,7 @@ Table pair_table(const ReportContext& context, const FoundPrerequisites& found) 
   for (std::size_t i = 0; i < std::min(shown_pairs, found.pairs.size()); ++i) {
     const PrerequisitePair& pair = found.pairs[i];
     rows.add_row({context.course(schema, pair.prerequisite), context.course(schema, pair.course), std::exp(pair.direct),
-                  std::exp(pair.direct - 1.96 * pair.direct_error),
-                  pair.before > 0 ? Cell(percent(pair.coverage)) : Cell(),
+                  std::exp(pair.direct - 1.96 * pair.direct_error), pair.before > 0 ? Cell(had_it_first(pair)) : Cell(),
                   std::string(word_for(*found.kind_of(pair)))});
   }
   return rows;
@@ -162,51 +166,52 @@ std::optional<FoundPrerequisites> ask_prerequisites(const ReportContext& context
 }
 
 ReportPart prerequisites_part(const ReportContext& context) {
-  if (std::string why = why_no_answers(context, words::prerequisites_title); !why.empty())
+  if (Paragraph why = why_no_answers(context, words::prerequisites_title); !why.empty())
     return {std::nullopt, {}, std::move(why)};
   const FoundPrerequisites& found = *context.prerequisites;
   const Schema& schema = context.answering()->model().schema();
   const std::int64_t unfollowed = found.count(PrerequisiteKind::declared);
   ReportPart part{PageSection{"prerequisites", std::string(words::prerequisites_title)}, {}, {}};
   PageSection& section = *part.section;
-  section.finding = std::string(words::prerequisites_none);
+  section.finding = sentence_of(words::prerequisites_none);
   const auto strongest =
       std::ranges::find_if(found.pairs, [&](const PrerequisitePair& pair) { return found.is_new(pair); });
   if (strongest != found.pairs.end()) {
     const FindingCount count = count_tacit(found.pairs, found.declared, found.bounds);
-    section.finding = found.has_list()
-                          ? chance_words(count, words::prerequisites_listed_one, words::prerequisites_listed_many)
-                          : chance_words(count, words::prerequisites_found_one, words::prerequisites_found_many);
-    section.finding += concat(". ", filled(words::prerequisites_strongest,
-                                           {context.course(schema, strongest->prerequisite),
-                                            context.course(schema, strongest->course), percent(strongest->coverage)}));
+    section.finding = sentence_of(
+        words::prerequisites_found,
+        {found.has_list() ? chance_words(count, words::prerequisites_listed_one, words::prerequisites_listed_many)
+                          : chance_words(count, words::prerequisites_found_one, words::prerequisites_found_many)});
+    section.finding.sentences.push_back(sentence_of(
+        words::prerequisites_strongest, {context.course(schema, strongest->prerequisite),
+                                         context.course(schema, strongest->course), had_it_first(*strongest)}));
     part.points.push_back(section.finding);
   }
   if (unfollowed > 0) {
     const std::int64_t listed = unfollowed + found.count(PrerequisiteKind::both);
     part.points.push_back(
-        filled(words::prerequisites_unfollowed,
-               {counted(listed, "listed prerequisite", "listed prerequisites"), with_separators(unfollowed)}));
+        sentence_of(words::prerequisites_unfollowed,
+                    {counted(listed, "listed prerequisite", "listed prerequisites"), with_separators(unfollowed)}));
   }
-  section.text = {std::string(words::prerequisites_text)};
-  if (!found.has_list()) section.text.emplace_back(words::prerequisites_no_list);
+  section.text = {sentence_of(words::prerequisites_text)};
+  if (!found.has_list()) section.text.emplace_back(sentence_of(words::prerequisites_no_list));
   std::vector<PrerequisiteLink> links;
   for (const PrerequisitePair& pair : found.pairs)
     links.push_back({pair.prerequisite, pair.course, pair.tacit_score(), *found.kind_of(pair)});
   if (!links.empty()) {
     section.figures.push_back(
-        {prerequisite_graph(std::move(links), schema, found.students), std::string(words::graph_reading)});
+        {prerequisite_graph(std::move(links), schema, found.students), sentence_of(words::graph_reading)});
     section.tables.push_back(
-        {"pairs", std::string(words::pairs_caption), pair_table(context, found), std::string(words::pairs_reading)});
+        {"pairs", std::string(words::pairs_caption), pair_table(context, found), sentence_of(words::pairs_reading)});
   }
-  section.notes = {
-      filled(words::prerequisites_basis, {with_separators(found.students), std::to_string(context.disclosure.least()),
-                                          fixed(context.settings.chance.q, 2)})};
+  section.notes = {sentence_of(words::prerequisites_basis,
+                               {with_separators(found.students), std::to_string(context.disclosure.least()),
+                                fixed(context.settings.chance.q, 2)})};
   return part;
 }
 
 ReportPart plans_part(const ReportContext& context) {
-  if (std::string why = why_no_answers(context, words::plans_title); !why.empty())
+  if (Paragraph why = why_no_answers(context, words::plans_title); !why.empty())
     return {std::nullopt, {}, std::move(why)};
   const AskedModel& asked = *context.answering();
   const Schema& schema = asked.model().schema();
@@ -215,7 +220,7 @@ ReportPart plans_part(const ReportContext& context) {
   for (const Id goal : goals_of(*context.prerequisites)) {
     if (std::optional<FirstStep> plan = ask_plan(context, goal, tellable)) plans.push_back(std::move(*plan));
   }
-  if (plans.empty()) return {std::nullopt, {}, std::string(words::plans_none)};
+  if (plans.empty()) return {std::nullopt, {}, sentence_of(words::plans_none)};
   Table rows({{std::string(words::goal)},
               {std::string(words::anyone)},
               {concat(words::first_step, ", ", words::period, " ", schema.period(0))},
@@ -227,16 +232,16 @@ ReportPart plans_part(const ReportContext& context) {
   const FirstStep& first =
       *std::ranges::max_element(plans, {}, [](const FirstStep& plan) { return plan.step.raises(); });
   PageSection section{"plans", std::string(words::plans_title)};
-  section.finding = filled(words::plans_finding,
-                           {context.course(schema, first.step.course), schema.period(0),
-                            context.course(schema, first.goal), percent(first.step.with), percent(first.step.without)});
-  section.text = {std::string(words::plans_text)};
+  section.finding = sentence_of(words::plans_finding, {context.course(schema, first.step.course), schema.period(0),
+                                                       context.course(schema, first.goal), percent(first.step.with),
+                                                       percent(first.step.without)});
+  section.text = {sentence_of(words::plans_text)};
   section.tables.push_back(
-      {"goals", std::string(words::plans_caption), std::move(rows), std::string(words::plans_reading)});
+      {"goals", std::string(words::plans_caption), std::move(rows), sentence_of(words::plans_reading)});
   section.tables.push_back({"ways", filled(words::ways_caption, {context.course(schema, first.goal)}),
-                            ways_table(schema, first.ways), std::string(words::ways_reading)});
-  section.notes = {filled(words::plans_basis, {asked.model().name(), std::to_string(drawn_ways)})};
-  std::string finding = section.finding;
+                            ways_table(schema, first.ways), sentence_of(words::ways_reading)});
+  section.notes = {sentence_of(words::plans_basis, {asked.model().name(), std::to_string(drawn_ways)})};
+  Paragraph finding = section.finding;
   return {std::move(section), {std::move(finding)}, {}};
 }
 
@@ -280,13 +285,13 @@ ReportPart courses_part(const ReportContext& context) {
          join(before[course], ", "), join(after[course], ", "), join(along[course], ", ")});
   }
   PageSection section{"courses", std::string(words::courses_title)};
-  section.finding = words::courses_finding;
+  section.finding = sentence_of(words::courses_finding);
   const auto withheld = static_cast<std::int64_t>(size - rows.row_count());
   section.tables.push_back({"neighbours", std::string(words::courses_caption), std::move(rows),
-                            std::string(words::courses_reading), true, std::string(words::courses_chooser)});
+                            sentence_of(words::courses_reading), true, std::string(words::courses_chooser)});
   if (withheld > 0)
     section.notes = {
-        filled(words::courses_withheld, {with_separators(withheld), std::to_string(context.disclosure.least())})};
+        sentence_of(words::courses_withheld, {with_separators(withheld), std::to_string(context.disclosure.least())})};
   return {std::move(section), {}, {}};
 }
 

@@ -63,22 +63,22 @@ ReportPart data_part(const ReportContext& context) {
   CohortDescription description(context.input.cohort, told);
   description.choose_table("courses");
   const std::string students = with_separators(told.students), mean = fixed(told.mean_courses, 1),
-                    courses = with_separators(context.input.cohort.schema().course_count());
+                    courses = with_separators(told.courses_taken());
   PageSection section{"data", std::string(words::data_title)};
-  section.finding = filled(words::data_finding,
-                           {students, mean, courses, std::to_string(context.input.cohort.schema().period_count())});
-  section.figures = {{description.figures()[0], std::string(words::areas_reading)},
-                     {description.figures()[1], std::string(words::histogram_reading)}};
+  section.finding = sentence_of(
+      words::data_finding, {students, mean, courses, std::to_string(context.input.cohort.schema().period_count())});
+  section.figures = {{description.figures()[0], sentence_of(words::areas_reading)},
+                     {description.figures()[1], sentence_of(words::histogram_reading)}};
   section.tables.push_back({"popular", std::string(words::popular_caption), description.table(), {}, true});
   return {std::move(section),
-          {filled(words::data_point, {students, with_separators(told.enrollments), courses, mean})},
+          {sentence_of(words::data_point, {students, with_separators(told.enrollments), courses, mean})},
           {}};
 }
 
 ReportPart card_part(const ReportContext& context) {
   const ReportInput& input = context.input;
   PageSection section{"card", std::string(words::card_title)};
-  section.finding = words::card_finding;
+  section.finding = sentence_of(words::card_finding);
   section.text = input.remarks;
   if (const Table filters = filter_table(context.told); filters.row_count() > 0)
     section.tables.push_back({"filters", std::string(words::card_filters), filters});
@@ -92,10 +92,11 @@ ReportPart card_part(const ReportContext& context) {
   };
   add("card-model", is_two ? words::card_first : words::card_all, input.states);
   if (is_two) add("card-answers", words::card_answers, *input.answers);
-  section.notes = {filled(words::card_students, {with_separators(context.told.students), std::to_string(input.seed),
-                                                 std::to_string(context.disclosure.least())})};
-  for (const std::string_view limit : words::limits)
-    section.notes.emplace_back(limit);
+  section.notes = {
+      sentence_of(words::card_students, {with_separators(context.told.students), std::to_string(input.seed),
+                                         std::to_string(context.disclosure.least())})};
+  for (const Pattern& limit : words::limits)
+    section.notes.emplace_back(sentence_of(limit));
   return {std::move(section), {}, {}};
 }
 

@@ -19,8 +19,8 @@ namespace desirepath::inline reports {
 /// A section, what it adds to the first one, or why there is none.
 struct ReportPart {
   std::optional<PageSection> section = std::nullopt;
-  std::vector<std::string> points = {};  // of the ten lines
-  std::string left_out = {};             // and how to get it
+  std::vector<Paragraph> points = {};  // of the ten lines
+  Paragraph left_out = {};             // and how to get it
 };
 
 struct ReportContext;

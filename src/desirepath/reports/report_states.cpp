@@ -25,7 +25,7 @@ struct TellableState {
 };
 
 bool is_kind(const TellableState& entry) {
-  return entry.state.merged == 0 && !entry.state.profile.left && is_headline(entry.name);
+  return entry.state.merged == 0 && is_headline(entry.name);
 }
 
 /// The grid lies by concentration, subject or school: without any of them it says nothing.
@@ -35,11 +35,23 @@ bool has_course_groups(const Schema& schema) {
   });
 }
 
+/// Each with its share of the students enrolled in the period.
 std::vector<TellableState> states_to_tell(const ReportContext& context) {
   const std::vector<std::uint8_t>& tellable = context.tellable(context.input.states);
+  const HiddenStates& hidden = *context.states();
+  ShownStates shown = shown_states(context.input.states.stored, 2 * courses_of_a_state, context.disclosure);
+  const Index kinds = hidden.state_count() - (hidden.has_left_state() ? 1 : 0);
+  const Vector enrolled = shown.counts.leftCols(kinds).rowwise().sum();
+  Vector others = Vector::Ones(enrolled.size());  // what is left of each step for the merged ones, which come last
   std::vector<TellableState> told;
-  for (ShownState& state :
-       shown_states(context.input.states.stored, 2 * courses_of_a_state, context.disclosure).states) {
+  for (ShownState& state : shown.states) {
+    if (state.profile.left) continue;
+    // Of the students who were enrolled, not of all: who has left is of no kind.
+    const Id step = state.profile.step;
+    state.profile.share = state.merged > 0     ? others[step]
+                          : enrolled[step] > 0 ? shown.counts(step, state.profile.state) / enrolled[step]
+                                               : 0;
+    others[step] = std::max(0.0, others[step] - state.profile.share);
     for (std::vector<StateCourse>* list : {&state.profile.likely, &state.profile.marking}) {
       std::erase_if(*list,
                     [&](const StateCourse& entry) { return tellable[static_cast<std::size_t>(entry.course)] == 0; });
@@ -143,26 +155,26 @@ Table group_table(const ReportContext& context, const StateFlows& flows, const s
 }
 
 /// Adds the table and the point; returns what is said where nothing differs.
-std::vector<std::string> add_groups(const ReportContext& context, const StateFlows& flows,
-                                    const std::vector<std::vector<Id>>& paths, ReportPart& part) {
+std::vector<Paragraph> add_groups(const ReportContext& context, const StateFlows& flows,
+                                  const std::vector<std::vector<Id>>& paths, ReportPart& part) {
   const ReportSettings& settings = context.settings;
   if (settings.by.empty()) return {};
   // Shares within groups tell the sizes of nodes; the flows come first.
-  if (!flows.exact_sizes) return {filled(words::groups_withheld, {settings.by})};
+  if (!flows.exact_sizes) return {sentence_of(words::groups_withheld, {settings.by})};
   const Cohort& students = context.input.states.students;
   const LabelNull null{label_strata(students, settings.by), context.stream("labels"), context.input.compute};
   const auto [shares, found] =
       compare_groups(flows, paths, groups_of(students, settings.by), context.disclosure, null, settings.chance.q);
-  if (shares.empty()) return {filled(words::groups_none, {settings.by})};
-  part.section->tables.push_back({"groups", filled(words::groups_caption, {settings.by}),
-                                  group_table(context, flows, shares),
-                                  filled(words::groups_reading, {chance_words(found, "difference", "differences")})});
+  if (shares.empty()) return {sentence_of(words::groups_none, {settings.by})};
+  part.section->tables.push_back(
+      {"groups", filled(words::groups_caption, {settings.by}), group_table(context, flows, shares),
+       sentence_of(words::groups_reading, {chance_words(found, "difference", "differences")})});
   const auto first = std::ranges::find_if(shares, [&](const GroupShare& share) {
     return is_headline(share.group) && is_headline(flows.nodes[share.node].name);
   });
   if (first == shares.end()) return {};
   const PathNode& node = flows.nodes[first->node];
-  part.points.push_back(filled(
+  part.points.push_back(sentence_of(
       words::groups_point, {settings.by, percent(first->share), concat(settings.by, " ", first->group), node.name,
                             context.input.states.model().schema().period(node.step), percent(first->others_share)}));
   return {};
@@ -171,11 +183,11 @@ std::vector<std::string> add_groups(const ReportContext& context, const StateFlo
 }  // namespace
 
 ReportPart states_part(const ReportContext& context) {
-  if (context.states() == nullptr) return {std::nullopt, {}, std::string(words::no_states)};
+  if (context.states() == nullptr) return {std::nullopt, {}, sentence_of(words::no_states)};
   const HiddenStates& states = *context.states();
   const Schema& schema = context.input.states.model().schema();
   const std::vector<TellableState> told = states_to_tell(context);
-  // The largest kind of a period: merged small ones, and having left, are none.
+  // The largest kind of a period: merged small ones are none.
   const auto first_of = [&](Id step) {
     return std::ranges::find_if(
         told, [&](const TellableState& entry) { return entry.state.profile.step == step && is_kind(entry); });
@@ -186,39 +198,40 @@ ReportPart states_part(const ReportContext& context) {
       told, [](const TellableState& entry) { return entry.state.profile.step == 0 && is_kind(entry); });
   PageSection section{"states", std::string(words::states_title)};
   if (early == told.end()) {
-    section.finding = words::states_finding_none;
+    section.finding = sentence_of(words::states_finding_none);
   } else if (last == 0) {
-    section.finding =
-        filled(words::states_finding_one, {std::to_string(kinds), early->name, percent(early->state.profile.share)});
+    section.finding = sentence_of(words::states_finding_one,
+                                  {std::to_string(kinds), early->name, percent(early->state.profile.share)});
   } else if (late == told.end()) {
-    section.finding = filled(words::states_finding_early,
-                             {period_of(states, schema, 0), early->name, percent(early->state.profile.share)});
+    section.finding = sentence_of(words::states_finding_early,
+                                  {period_of(states, schema, 0), early->name, percent(early->state.profile.share)});
   } else {
-    section.finding = filled(words::states_finding,
-                             {period_of(states, schema, 0), early->name, percent(early->state.profile.share),
-                              period_of(states, schema, last), late->name, percent(late->state.profile.share)});
+    section.finding = sentence_of(words::states_finding,
+                                  {period_of(states, schema, 0), early->name, percent(early->state.profile.share),
+                                   period_of(states, schema, last), late->name, percent(late->state.profile.share)});
   }
-  section.text = {std::string(words::states_text)};
-  if (has_course_groups(schema)) section.figures.push_back({grid_figure(context), std::string(words::grid_reading)});
+  section.text = {sentence_of(words::states_text)};
+  if (has_course_groups(schema)) section.figures.push_back({grid_figure(context), sentence_of(words::grid_reading)});
   section.tables.push_back({"kinds", std::string(words::states_caption), state_table(context, told),
-                            std::string(words::states_reading), told.size() > 20});
+                            sentence_of(words::states_reading), told.size() > 20});
   const ShownStates shown = shown_states(context.input.states.stored, 0, context.disclosure);
-  section.notes = {filled(last == 0 ? words::states_basis_all : words::states_basis,
-                          {with_separators(std::llround(shown.counts.row(0).sum())), period_of(states, schema, 0)})};
+  section.notes = {
+      sentence_of(last == 0 ? words::states_basis_all : words::states_basis,
+                  {with_separators(std::llround(shown.counts.row(0).sum())), period_of(states, schema, 0)})};
   if (shown.withheld > 0)
-    section.notes.push_back(
-        filled(words::states_merged, {std::to_string(shown.withheld), std::to_string(context.disclosure.least())}));
-  std::vector<std::string> points;
+    section.notes.push_back(sentence_of(words::states_merged,
+                                        {std::to_string(shown.withheld), std::to_string(context.disclosure.least())}));
+  std::vector<Paragraph> points;
   if (early != told.end()) {
-    points.push_back(filled(words::states_point, {period_of(states, schema, 0), std::to_string(kinds), early->name,
-                                                  percent(early->state.profile.share)}));
+    points.push_back(sentence_of(words::states_point, {period_of(states, schema, 0), std::to_string(kinds), early->name,
+                                                       percent(early->state.profile.share)}));
   }
   return {std::move(section), std::move(points), {}};
 }
 
 ReportPart flows_part(const ReportContext& context) {
   if (context.states() == nullptr) return {};
-  if (context.states()->step_count() < 2) return {std::nullopt, {}, std::string(words::no_flows)};
+  if (context.states()->step_count() < 2) return {std::nullopt, {}, sentence_of(words::no_flows)};
   const AskedModel& asked = context.input.states;
   const Schema& schema = asked.model().schema();
   context.disclosure.require(asked.students.student_count());
@@ -234,16 +247,16 @@ ReportPart flows_part(const ReportContext& context) {
       flows.paths, [&](const StatePath& path) { return std::ranges::all_of(path.nodes, is_named); });
   if (common == flows.paths.end()) {
     const bool has_common = context.disclosure.rests(flows.largest_path);
-    section.finding = filled(has_common ? words::flows_finding_withheld : words::flows_finding_none,
-                             {std::to_string(context.disclosure.least())});
+    section.finding = sentence_of(has_common ? words::flows_finding_withheld : words::flows_finding_none,
+                                  {std::to_string(context.disclosure.least())});
   } else {
     constexpr double rounding = 1e-6;
     const bool is_largest = common->students > flows.largest_path - rounding;
-    section.finding = filled(is_largest ? words::flows_finding : words::flows_finding_shown,
-                             {path_text(flows, *common), with_separators(std::llround(common->students)),
-                              with_separators(std::ssize(paths))});
-    part.points.push_back(filled(is_largest ? words::flows_point : words::flows_point_shown,
-                                 {path_text(flows, *common), percent(common->students / students)}));
+    section.finding = sentence_of(is_largest ? words::flows_finding : words::flows_finding_shown,
+                                  {path_text(flows, *common), with_separators(std::llround(common->students)),
+                                   with_separators(std::ssize(paths))});
+    part.points.push_back(sentence_of(is_largest ? words::flows_point : words::flows_point_shown,
+                                      {path_text(flows, *common), percent(common->students / students)}));
   }
   auto surest = flows.flows.end();
   for (auto flow = flows.flows.begin(); flow != flows.flows.end(); ++flow) {
@@ -252,21 +265,21 @@ ReportPart flows_part(const ReportContext& context) {
   }
   if (surest != flows.flows.end()) {
     const PathNode &from = flows.nodes[surest->from], &to = flows.nodes[surest->to];
-    part.points.push_back(
-        filled(words::flows_point_step, {from.name, schema.period(from.step), to.name, percent(surest->probability)}));
+    part.points.push_back(sentence_of(words::flows_point_step,
+                                      {from.name, schema.period(from.step), to.name, percent(surest->probability)}));
   }
   const SankeyOptions options{context.settings.width, chosen_path(flows, context.settings.highlight)};
-  section.figures.push_back({state_sankey(flows, schema, options), std::string(words::flows_reading)});
+  section.figures.push_back({state_sankey(flows, schema, options), sentence_of(words::flows_reading)});
   if (options.highlight.empty() && contrasting_paths(flows).size() > 1)
-    section.figures.push_back({sankey_contrast(flows, schema, options.width), std::string(words::contrast_reading)});
+    section.figures.push_back({sankey_contrast(flows, schema, options.width), sentence_of(words::contrast_reading)});
   if (!flows.paths.empty())
     section.tables.push_back({"paths", std::string(words::paths_caption), path_table(flows, students)});
   section.notes = add_groups(context, flows, paths, part);
-  section.notes.push_back(filled(
+  section.notes.push_back(sentence_of(
       words::flows_basis, {with_separators(std::ssize(paths)), enrolled_words(flows, *context.states(), schema)}));
   if (context.disclosure.rests(flows.withheld))
-    section.notes.push_back(filled(words::flows_withheld, {std::to_string(context.disclosure.least()),
-                                                           with_separators(std::llround(flows.withheld))}));
+    section.notes.push_back(sentence_of(words::flows_withheld, {std::to_string(context.disclosure.least()),
+                                                                with_separators(std::llround(flows.withheld))}));
   return part;
 }
 

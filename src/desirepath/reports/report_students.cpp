@@ -79,11 +79,11 @@ Table without_column(const Table& table, std::string_view name) {
 
 ReportPart typicality_part(const ReportContext& context) {
   const AskedModel& asked = context.judging();
-  if (asked.model().likelihood_kinds().empty()) return {std::nullopt, {}, std::string(words::typicality_unknown)};
+  if (asked.model().likelihood_kinds().empty()) return {std::nullopt, {}, sentence_of(words::typicality_unknown)};
   const Cohort students = drawn_students(asked, 4 * context.settings.students, context.stream("typicality"));
   const auto size = static_cast<std::size_t>(students.student_count() / 10);
   if (!context.disclosure.rests(static_cast<double>(size)))
-    return {std::nullopt, {}, filled(words::typicality_few, {std::to_string(context.disclosure.least())})};
+    return {std::nullopt, {}, sentence_of(words::typicality_few, {std::to_string(context.disclosure.least())})};
   const StudentScores scores = score_students(asked.model(), EvidenceBatch::of(students),
                                               asked.model().likelihood_kinds().front(), context.input.compute);
   std::string why_not;
@@ -100,40 +100,43 @@ ReportPart typicality_part(const ReportContext& context) {
   const auto unusual_told = portray(students, {order.begin(), order.begin() + tenth}, major, context.disclosure),
              usual_told = portray(students, {order.end() - tenth, order.end()}, major, context.disclosure);
   if (!unusual_told || !usual_told)
-    return {std::nullopt, {}, filled(words::typicality_few, {std::to_string(context.disclosure.least())})};
+    return {std::nullopt, {}, sentence_of(words::typicality_few, {std::to_string(context.disclosure.least())})};
   const GroupPortrait &unusual = *unusual_told, &usual = *usual_told;
   const std::vector<std::string> numbers = {fixed(unusual.courses, 1), fixed(unusual.subjects, 1),
                                             fixed(usual.courses, 1), fixed(usual.subjects, 1)};
   PageSection section{"typicality", std::string(words::typicality_title)};
   const bool by_subject = has_subjects(students.schema());
-  section.finding = filled(by_subject ? words::typicality_finding : words::typicality_finding_no_subjects, numbers);
-  section.text = {std::string(words::typicality_text)};
-  if (by_subject) section.figures.push_back({coursework_pies(usual, unusual), std::string(words::pies_reading)});
+  section.finding =
+      sentence_of(by_subject ? words::typicality_finding : words::typicality_finding_no_subjects, numbers);
+  section.text = {sentence_of(words::typicality_text)};
+  if (by_subject) section.figures.push_back({coursework_pies(usual, unusual), sentence_of(words::pies_reading)});
   std::vector<double> possible = scores.log_likelihood;
   std::erase_if(possible, [](double value) { return !std::isfinite(value); });
   if (context.disclosure.rests(static_cast<double>(possible.size()))) {
     bool merged = false;
     const std::vector<TypicalityBin> bins = bins_of(possible, context.disclosure, merged);
-    section.figures.push_back({typicality_histogram(bins, merged), std::string(words::typicality_reading)});
+    section.figures.push_back({typicality_histogram(bins, merged), sentence_of(words::typicality_reading)});
   }
-  section.notes = {filled(left_out ? words::typicality_basis_left_out : words::typicality_basis,
-                          {with_separators(students.student_count()), asked.model().name()})};
-  if (!why_not.empty()) section.notes.emplace_back(words::typicality_own);
+  section.notes = {sentence_of(left_out ? words::typicality_basis_left_out : words::typicality_basis,
+                               {with_separators(students.student_count()), asked.model().name()})};
+  if (!why_not.empty()) section.notes.emplace_back(sentence_of(words::typicality_own));
   if (scores.impossible > 0) {
     section.notes.push_back(context.disclosure.rests(static_cast<double>(scores.impossible))
-                                ? filled(words::impossible, {with_separators(scores.impossible)})
-                                : std::string(words::impossible_few));
+                                ? sentence_of(words::impossible, {with_separators(scores.impossible)})
+                                : sentence_of(words::impossible_few));
   }
-  std::string finding = section.finding;
-  return {std::move(section), {by_subject ? filled(words::typicality_point, numbers) : std::move(finding)}, {}};
+  Paragraph finding = section.finding;
+  return {std::move(section),
+          {by_subject ? Paragraph(sentence_of(words::typicality_point, numbers)) : std::move(finding)},
+          {}};
 }
 
 ReportPart delays_part(const ReportContext& context) {
   const std::string title(words::delays_title);
   const AskedModel* asked = context.answering();
-  if (asked == nullptr) return {std::nullopt, {}, filled(words::no_answers, {title})};
+  if (asked == nullptr) return {std::nullopt, {}, sentence_of(words::no_answers, {title})};
   const Schema& schema = asked->model().schema();
-  if (schema.period_count() < 2) return {std::nullopt, {}, filled(words::one_period, {title})};
+  if (schema.period_count() < 2) return {std::nullopt, {}, sentence_of(words::one_period, {title})};
   const std::string& by = context.settings.by;
   std::vector<JudgedStudent> judged =
       judge_timings(asked->model(), asked->students, context.settings.students, false, context.stream("delays"),
@@ -144,33 +147,34 @@ ReportPart delays_part(const ReportContext& context) {
       find_delays(judged, groups.of_student, groups.names, schema.course_count(), context.disclosure);
   ReportPart part{PageSection{"delays", title}, {}, {}};
   PageSection& section = *part.section;
-  section.notes = {filled(words::delays_basis, {with_separators(std::ssize(judged))})};
+  section.notes = {sentence_of(words::delays_basis, {with_separators(std::ssize(judged))})};
   if (!by.empty()) {
     const LabelNull null{label_strata(asked->students, by), context.stream("labels"), context.input.compute};
     const FindingCount found =
         keep_certain_delays(delays, judged, groups, schema.course_count(), null, context.settings.chance.q);
-    section.notes.push_back(filled(words::delays_chance, {by, chance_words(found, "difference", "differences")}));
+    section.notes.push_back(sentence_of(words::delays_chance, {by, chance_words(found, "difference", "differences")}));
   } else {
     const FindingCount found = keep_certain_delays(delays, context.settings.chance.q);
-    section.notes.push_back(filled(words::delays_chance_all, {chance_words(found, "course", "courses")}));
+    section.notes.push_back(sentence_of(words::delays_chance_all, {chance_words(found, "course", "courses")}));
   }
   const auto is_late = [](const GroupDelay& delay) { return delay.effect() - 1.96 * delay.error() > 0; };
   const auto latest =
       std::ranges::find_if(delays, [&](const GroupDelay& delay) { return is_late(delay) && is_headline(delay.group); });
   if (latest == delays.end()) {
-    section.finding = std::ranges::any_of(delays, is_late) ? std::string(words::delays_unnamed)
-                      : by.empty() || !delays.empty()      ? std::string(words::delays_none)
-                                                           : filled(words::delays_none_by, {by});
+    section.finding = std::ranges::any_of(delays, is_late) ? sentence_of(words::delays_unnamed)
+                      : by.empty() || !delays.empty()      ? sentence_of(words::delays_none)
+                                                           : sentence_of(words::delays_none_by, {by});
   } else {
     const std::string course = context.course(schema, latest->course), later = fixed(latest->effect(), 1);
-    section.finding = by.empty() ? filled(words::delays_finding_all, {course, later})
-                                 : filled(words::delays_finding, {course, concat(by, " ", latest->group), later});
-    part.points.push_back(by.empty() ? filled(words::delays_point_all, {course, later})
-                                     : filled(words::delays_point, {course, later, concat(by, " ", latest->group)}));
+    section.finding = by.empty() ? sentence_of(words::delays_finding_all, {course, later})
+                                 : sentence_of(words::delays_finding, {course, concat(by, " ", latest->group), later});
+    part.points.push_back(by.empty()
+                              ? sentence_of(words::delays_point_all, {course, later})
+                              : sentence_of(words::delays_point, {course, later, concat(by, " ", latest->group)}));
   }
   if (!delays.empty())
     section.figures.push_back(
-        {delay_chart(delays, schema, by, std::ssize(judged)), std::string(words::delays_reading)});
+        {delay_chart(delays, schema, by, std::ssize(judged)), sentence_of(words::delays_reading)});
   constexpr double most_by_chance = 0.05;
   constexpr std::size_t most_pairs = 8;
   std::vector<JudgedStudent> single =
@@ -180,9 +184,9 @@ ReportPart delays_part(const ReportContext& context) {
   apart.resize(std::min(apart.size(), most_pairs));
   if (!apart.empty()) {
     section.tables.push_back({"apart", std::string(words::apart_caption), apart_table(context, schema, apart),
-                              std::string(words::apart_reading)});
-    part.points.push_back(
-        filled(words::apart_point, {context.course(schema, apart.front().a), context.course(schema, apart.front().b)}));
+                              sentence_of(words::apart_reading)});
+    part.points.push_back(sentence_of(
+        words::apart_point, {context.course(schema, apart.front().a), context.course(schema, apart.front().b)}));
   }
   return part;
 }
@@ -218,7 +222,7 @@ ReportPart calibration_part(const ReportContext& context) {
   constexpr double most_seconds = 120;
   constexpr std::int64_t most_trained = 4000, asked_of_each = 4;  // students trained on for one asked about
   const AskedModel& asked = context.judging();
-  const std::string few = filled(words::calibration_few, {std::to_string(context.disclosure.least())});
+  const Paragraph few = sentence_of(words::calibration_few, {std::to_string(context.disclosure.least())});
   if (asked.model().schema().period_count() < 3) return {std::nullopt, {}, few};
   // The model may have learned from any student of the page, so another one is trained in the same way on some of them
   // and asked about the others.
@@ -236,35 +240,36 @@ ReportPart calibration_part(const ReportContext& context) {
   const Cohort training = drawn.select(trained), students = drawn.select(held_out);
   if (!context.disclosure.rests(static_cast<double>(held_out.size()))) return {std::nullopt, {}, few};
   const std::optional<double> seconds = seconds_to_train_alike(asked.stored, training, context.input.compute);
-  if (!seconds || *seconds > most_seconds) return {std::nullopt, {}, std::string(words::calibration_unknown)};
+  if (!seconds || *seconds > most_seconds) return {std::nullopt, {}, sentence_of(words::calibration_unknown)};
   const std::unique_ptr<Model> alike =
       train_alike(asked.stored, training, context.input.compute, context.input.progress);
   const InferenceScore score = infer_period(*alike, training, students, {}, context.input.compute);
   const std::vector<CalibrationBin> bins = merge_calibration_bins(score.bins, context.disclosure);
   if (!context.disclosure.rests(static_cast<double>(score.students)) || bins.empty()) return {std::nullopt, {}, few};
   PageSection section{"calibration", std::string(words::calibration_title)};
-  section.finding = filled(words::calibration_finding, {percent(score.accuracy), percent(score.most_frequent)});
-  section.text = {std::string(words::calibration_text)};
+  section.finding = sentence_of(words::calibration_finding, {percent(score.accuracy), percent(score.most_frequent)});
+  section.text = {sentence_of(words::calibration_text)};
   section.figures.push_back(
-      {calibration_figure(bins, asked.model().name(), score.students), std::string(words::calibration_reading)});
-  section.notes = {filled(words::calibration_basis,
-                          {with_separators(score.students), alike->name(), with_separators(training.student_count())})};
+      {calibration_figure(bins, asked.model().name(), score.students), sentence_of(words::calibration_reading)});
+  section.notes = {sentence_of(words::calibration_basis, {with_separators(score.students), alike->name(),
+                                                          with_separators(training.student_count())})};
   return {std::move(section),
-          {filled(words::calibration_point, {percent(score.accuracy), percent(score.most_frequent)})},
+          {sentence_of(words::calibration_point, {percent(score.accuracy), percent(score.most_frequent)})},
           {}};
 }
 
 ReportPart evaluation_part(const ReportContext& context) {
   const Evaluation* evaluation = context.input.evaluation;
   if (evaluation == nullptr || evaluation->summaries.empty())
-    return {std::nullopt, {}, std::string(words::no_evaluation)};
+    return {std::nullopt, {}, sentence_of(words::no_evaluation)};
   PageSection section{"evaluation", std::string(words::evaluation_title)};
-  section.finding = words::evaluation_finding;
+  section.finding = sentence_of(words::evaluation_finding);
   Figure errors = error_by_size(*evaluation);
   errors.table = without_column(errors.table, "fit_seconds");
-  section.figures.push_back({std::move(errors), std::string(words::evaluation_reading)});
-  section.figures.push_back({best_of_models(*evaluation), std::string(words::best_reading)});
-  section.notes = evaluation->remarks;
+  section.figures.push_back({std::move(errors), sentence_of(words::evaluation_reading)});
+  section.figures.push_back({best_of_models(*evaluation), sentence_of(words::best_reading)});
+  for (const std::string& remark : evaluation->remarks)
+    section.notes.emplace_back(sentence_of(words::evaluation_remark, {remark}));
   return {std::move(section), {}, {}};
 }
 

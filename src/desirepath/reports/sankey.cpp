@@ -221,18 +221,20 @@ void draw_periods(Svg& svg, const StateFlows& flows, const Schema& schema, const
   }
 }
 
-std::string basis_of(const StateFlows& flows, RibbonWidth width) {
-  std::string basis =
-      concat("n = ", with_separators(rounded(student_count(flows))), " students; ribbons as wide as ",
-             width == RibbonWidth::flow ? "their students" : "the probability for who is in the state they come from");
-  basis += ", coloured by the number of that state within its period";
+Sentence basis_of(const StateFlows& flows, RibbonWidth width) {
+  Sentence basis = sentence_of({"sankey_basis", "n = {0} students; ribbons as wide as "},
+                               {with_separators(rounded(student_count(flows)))});
+  basis.add(width == RibbonWidth::flow ? "their students" : "the probability for who is in the state they come from");
+  basis.add(", coloured by the number of that state within its period");
   if (std::ranges::any_of(flows.nodes, [](const PathNode& node) { return node.kind != NodeKind::states; }))
-    basis += "; students who were not enrolled are in no state";
+    basis.add("; students who were not enrolled are in no state");
   if (!flows.exact_sizes)
-    basis += "; a size with + is at least that: the exact one would tell of the few who go elsewhere";
+    basis.add("; a size with + is at least that: the exact one would tell of the few who go elsewhere");
   if (flows.withheld > 0)
-    basis += concat("; flows of ", with_separators(rounded(flows.withheld)),
-                    " students too few to be told, as strips in the neutral colour");
+    basis.add(
+        "; flows that are too small to be told, or would tell of such, {0} students together, as strips in the neutral "
+        "colour",
+        {with_separators(rounded(flows.withheld))});
   return basis;
 }
 
@@ -255,7 +257,7 @@ const StatePath& most_frequent(const StateFlows& flows) {
   return found != flows.paths.end() ? *found : flows.paths.front();
 }
 
-std::string finding_of(const StateFlows& flows, const std::vector<std::size_t>& highlight) {
+Sentence finding_of(const StateFlows& flows, const std::vector<std::size_t>& highlight) {
   const double all = student_count(flows);
   if (!highlight.empty()) {
     const PathFlow* next = nullptr;
@@ -263,28 +265,34 @@ std::string finding_of(const StateFlows& flows, const std::vector<std::size_t>& 
       if (flow.from == highlight.back() && (next == nullptr || flow.probability > next->probability)) next = &flow;
     }
     const auto told = std::ranges::find(flows.paths, highlight, &StatePath::nodes);
-    std::string words = concat("The path ", words_of(flows, highlight));
+    Sentence finding = sentence_of({"sankey_highlight", "The path {0}"}, {words_of(flows, highlight)});
     if (told != flows.paths.end())
-      words += concat(" is taken by ", with_separators(rounded(told->students)), " students, ",
-                      percent(told->students / all));
+      finding.add(" is taken by {0} students, {1}",
+                  {with_separators(rounded(told->students)), percent(told->students / all)});
     if (next != nullptr)
-      words += concat(told != flows.paths.end() ? "; " : " ", "leads most often, by ", percent(next->probability),
-                      ", to ", flows.nodes[next->to].name);
-    return words + ".";
+      finding.add(
+          told != flows.paths.end() ? "; leads most often, by {0}, to {1}" : " leads most often, by {0}, to {1}",
+          {percent(next->probability), flows.nodes[next->to].name});
+    finding.add(".");
+    return finding;
   }
   if (!flows.paths.empty()) {
     const StatePath& first = most_frequent(flows);
     const bool is_first = &first == &flows.paths.front();
-    return concat(is_first ? "The most frequent of " : "Of ", with_separators(std::ssize(flows.paths)),
-                  " paths that can be told",
-                  is_first ? " is " : ", the most frequent one of students enrolled in every period is ",
-                  words_of(flows, first.nodes), ": ", with_separators(rounded(first.students)), " students, ",
-                  percent(first.students / all), ".");
+    constexpr Pattern of_all = {"sankey_path",
+                                "The most frequent of {0} paths that can be told is {1}: {2} students, {3}."};
+    constexpr Pattern of_enrolled = {"sankey_path_enrolled",
+                                     "Of {0} paths that can be told, the most frequent one of students enrolled in "
+                                     "every period is {1}: {2} students, {3}."};
+    return sentence_of(is_first ? of_all : of_enrolled,
+                       {with_separators(std::ssize(flows.paths)), words_of(flows, first.nodes),
+                        with_separators(rounded(first.students)), percent(first.students / all)});
   }
-  if (flows.flows.empty()) return "No flow between states can be told.";
+  if (flows.flows.empty()) return sentence_of({"sankey_none", "No flow between states can be told."});
   const PathFlow& largest = flows.flows.front();
-  return concat("The largest flow is from ", flows.nodes[largest.from].name, " to ", flows.nodes[largest.to].name, ": ",
-                with_separators(rounded(largest.students)), " students.");
+  return sentence_of(
+      {"sankey_flow", "The largest flow is from {0} to {1}: {2} students."},
+      {flows.nodes[largest.from].name, flows.nodes[largest.to].name, with_separators(rounded(largest.students))});
 }
 
 constexpr double line_height = 14;
@@ -359,7 +367,7 @@ std::size_t most_nodes(const StateFlows& flows) {
 
 Figure state_sankey(const StateFlows& flows, const Schema& schema, const SankeyOptions& options) {
   const std::string title = "How students move between states";
-  const std::string finding = finding_of(flows, options.highlight);
+  const Sentence finding = finding_of(flows, options.highlight);
   const std::size_t columns = std::max<std::size_t>(1, step_count(flows)), rows = most_nodes(flows);
   // Lines of a name, and one of numbers, while there is room.
   const NameLines lines{rows <= 6 ? 3U : rows <= 9 ? 2U : 1U, rows <= 14};
@@ -368,7 +376,7 @@ Figure state_sankey(const StateFlows& flows, const Schema& schema, const SankeyO
   const Panel panel{14, 34, figure_width - 14 - 166, height, 14};
   const double room =
       columns < 2 ? 300 : (panel.width - panel.node_width) / static_cast<double>(columns - 1) - panel.node_width - 20;
-  Svg svg(figure_width, panel.top + height + 14, title, finding);
+  Svg svg(figure_width, panel.top + height + 14, title, finding.text);
   const SankeyLayout layout = lay_out(graph_of(flows, options.width), {height, 8, pitch});
   const Strength strength = strengths_of(flows, options.highlight);
   draw_periods(svg, flows, schema, panel, false);
@@ -401,20 +409,21 @@ Figure sankey_contrast(const StateFlows& flows, const Schema& schema, RibbonWidt
     return state_sankey(flows, schema, {width, paths.empty() ? std::vector<std::size_t>() : paths.front().nodes});
   const double all = std::max(student_count(flows), 1e-12);
   const std::string title = "Two paths through the states";
-  const auto told = [&](const StatePath& path) {
-    return concat(words_of(flows, path.nodes), " (", with_separators(rounded(path.students)), " students, ",
-                  percent(path.students / all), ")");
-  };
   const bool has_absent =
       std::ranges::any_of(flows.nodes, [](const PathNode& n) { return n.kind != NodeKind::states; });
-  const std::string finding =
-      concat("The most frequent path ", has_absent ? "of students enrolled in every period " : "", "is ",
-             told(paths[0]), "; the most frequent one that ends elsewhere is ", told(paths[1]), ".");
+  Sentence finding = sentence_of({"sankey_paths", "The most frequent path "});
+  if (has_absent) finding.add("of students enrolled in every period ");
+  const auto add_path = [&](std::string_view clause, const StatePath& path) {
+    finding.add(clause,
+                {words_of(flows, path.nodes), with_separators(rounded(path.students)), percent(path.students / all)});
+  };
+  add_path("is {0} ({1} students, {2})", paths[0]);
+  add_path("; the most frequent one that ends elsewhere is {0} ({1} students, {2}).", paths[1]);
   const std::size_t columns = std::max<std::size_t>(1, step_count(flows)), rows = most_nodes(flows);
   constexpr double gap = 40, height = 260, margin = 14, row_height = 64;
   const double panel_width = (figure_width - 2 * margin - gap) / 2, top = 78;
   const double key_top = top + height + 44, key_width = (figure_width - 2 * margin) / static_cast<double>(columns);
-  Svg svg(figure_width, key_top + row_height * static_cast<double>(rows) + 4, title, finding);
+  Svg svg(figure_width, key_top + row_height * static_cast<double>(rows) + 4, title, finding.text);
   const SankeyLayout layout = lay_out(graph_of(flows, width), {height, 6, 15});
   for (std::size_t p = 0; p < 2; ++p) {
     const Panel panel{margin + static_cast<double>(p) * (panel_width + gap), top, panel_width - 14, height, 10};

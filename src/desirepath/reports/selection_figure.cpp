@@ -38,11 +38,11 @@ Figure selection_figure(const Selection& selection) {
       panels[c + 1].values.push_back(criteria[c]);
     }
   }
-  const std::string finding = selection.finding();
+  const Sentence finding = sentence_of({"select_finding", "{0}", estimate}, {selection.finding()});
   const std::string title = concat("How many states: ", selection.model);
   constexpr double width = figure_width, height = 440, left = 70, panel_width = 300, panel_height = 150, gap_x = 70,
                    gap_y = 60, top = 28;
-  Svg svg(width, height, title, finding);
+  Svg svg(width, height, title, finding.text);
   for (std::size_t p = 0; p < panels.size(); ++p) {
     const Panel& panel = panels[p];
     const std::size_t column = p % 2, line = p / 2;
@@ -97,10 +97,11 @@ Figure selection_figure(const Selection& selection) {
                {small_size, "middle", quiet_ink});
     }
   }
-  const std::string basis =
-      concat("n = ", with_separators(selection.training_students), " students to train, ",
-             with_separators(selection.validation_students),
-             " held out; bars are one standard error; likelihoods are of kind ", name_of(selection.kind));
+  const Sentence basis =
+      sentence_of({"select_basis",
+                   "n = {0} students to train, {1} held out; bars are one standard error; likelihoods are of kind {2}"},
+                  {with_separators(selection.training_students), with_separators(selection.validation_students),
+                   std::string(name_of(selection.kind))});
   return {"select", title, finding, basis, svg.finish(), selection.table()};
 }
 

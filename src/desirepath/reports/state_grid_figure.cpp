@@ -113,8 +113,8 @@ double strength_of(double confidence, std::size_t states) {
   return 0.12 + 0.88 * std::clamp((confidence - guess) / (1 - guess), 0.0, 1.0);
 }
 
-std::string finding_of(const std::vector<Group>& groups, const StateGrid& grid) {
-  if (grid.courses.empty()) return "No course can be told.";
+Sentence finding_of(const std::vector<Group>& groups, const StateGrid& grid) {
+  if (grid.courses.empty()) return sentence_of({"grid_none", "No course can be told."});
   std::int64_t in_main = 0;
   const Group* purest = nullptr;
   const auto purity = [](const Group& group) {
@@ -124,10 +124,13 @@ std::string finding_of(const std::vector<Group>& groups, const StateGrid& grid) 
     in_main += group.in_main;
     if (purest == nullptr || purity(group) > purity(*purest)) purest = &group;
   }
-  return concat(with_separators(in_main), " of ", with_separators(std::ssize(grid.courses)),
-                " courses are in the main state of their group; in ", purest->name, " it is ", purest->in_main, " of ",
-                purest->courses.size(), " (state ", purest->main_state, ", ",
-                grid.states[static_cast<std::size_t>(purest->main_state)], ").");
+  return sentence_of({"grid_finding",
+                      "{0} of {1} courses are in the main state of their group; in {2} it is {3} of {4} (state {5}, "
+                      "{6}).",
+                      estimate},
+                     {with_separators(in_main), with_separators(std::ssize(grid.courses)), purest->name,
+                      std::to_string(purest->in_main), std::to_string(purest->courses.size()),
+                      std::to_string(purest->main_state), grid.states[static_cast<std::size_t>(purest->main_state)]});
 }
 
 /// Returns where it ends.
@@ -187,13 +190,13 @@ void draw_cell(Svg& svg, const GridCourse& entry, const StateGrid& grid, const S
 Figure state_grid_figure(const StateGrid& grid, const Schema& schema) {
   const std::vector<Group> groups = groups_of(grid, schema);
   const std::string title = "Which state takes which courses";
-  const std::string finding = finding_of(groups, grid);
+  const Sentence finding = finding_of(groups, grid);
   const Cells cells = cells_for(grid.courses.size());
   Svg measure(figure_width, 0, "", "");
   const double top = draw_legend(measure, grid);
   double bottom = top;
   const std::vector<Point> places = places_of(groups, cells, top, bottom);
-  Svg svg(figure_width, bottom + 4, title, finding);
+  Svg svg(figure_width, bottom + 4, title, finding.text);
   draw_legend(svg, grid);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const Group& group = groups[g];
@@ -208,19 +211,21 @@ Figure state_grid_figure(const StateGrid& grid, const Schema& schema) {
                  at.y + head + static_cast<double>(row) * (cells.height + cells.gap)});
     }
   }
-  Table table({{"group"}, {"course"}, {"state"}, {"name"}, {"confidence", 2}, {"takers"}});
+  Table table({{"group"}, {"course"}, {"state"}, {"name"}, {"confidence", 2}, {"enrollments"}});
   for (const Group& group : groups) {
     for (const GridCourse* entry : group.courses) {
       table.add_row({group.name, full_name(schema.course(entry->course)), std::int64_t{entry->state},
                      grid.states[static_cast<std::size_t>(entry->state)], entry->confidence,
-                     std::int64_t{std::llround(entry->takings * static_cast<double>(grid.students))}});
+                     std::int64_t{std::llround(entry->enrollments)}});
     }
   }
-  std::string basis = concat("n = ", with_separators(grid.students), " students; states of ",
-                             grid.period == "all" ? "all periods" : concat("period ", grid.period),
-                             "; confidence is that of a taker of whom nothing else is known, were all states as large");
+  Sentence basis = sentence_of(
+      {"grid_basis",
+       "n = {0} students; states of {1}; confidence is that of a taker of whom nothing else is known, were "
+       "all states as large"},
+      {with_separators(grid.students), grid.period == "all" ? "all periods" : concat("period ", grid.period)});
   if (grid.withheld > 0)
-    basis += concat("; ", counted(grid.withheld, "course", "courses"), " resting on few students left out");
+    basis.add("; {0} resting on few students left out", {counted(grid.withheld, "course", "courses")});
   return {"state-grid", title, finding, basis, svg.finish(), std::move(table)};
 }
 

@@ -51,6 +51,7 @@ struct ToldCohort {
   };
   std::vector<CourseCount> courses;  // that may be named, most takers first
   Id courses_withheld = 0;           // that somebody took
+  std::int64_t courses_taken() const { return std::ssize(courses) + courses_withheld; }
 
   /// What was left after each filter; steps that took few students or rows are told together with the next.
   struct Stage {

@@ -1,4 +1,4 @@
-#include "desirepath/reports/report_words.h"
+#include "desirepath/reports/sentence.h"
 
 #include <cctype>
 
@@ -29,6 +29,27 @@ std::string filled(std::string_view text, const std::vector<std::string>& values
     i += 2;
   }
   return result;
+}
+
+Sentence sentence_of(const Pattern& pattern, std::vector<std::string> values) {
+  std::string text = filled(pattern.text, values);
+  return {std::string(pattern.id), std::move(text), std::move(values), pattern.is_estimate};
+}
+
+void Sentence::add(std::string_view text_of_clause, const std::vector<std::string>& its_values) {
+  text += filled(text_of_clause, its_values);
+  values.insert(values.end(), its_values.begin(), its_values.end());
+}
+
+Paragraph::Paragraph(Sentence sentence) {
+  sentences.push_back(std::move(sentence));
+}
+
+std::string Paragraph::text() const {
+  std::string all;
+  for (const Sentence& sentence : sentences)
+    all += concat(all.empty() ? "" : " ", sentence.text);
+  return all;
 }
 
 }  // namespace desirepath::inline reports
