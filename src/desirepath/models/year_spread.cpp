@@ -12,7 +12,7 @@ namespace desirepath::inline models {
 
 namespace {
 
-constexpr std::int64_t most_students = 4000, students_per_block = 2048;
+constexpr std::int64_t most_forecast_students = 4000, students_per_block = 2048;
 constexpr double least_expected = 10, least_forecasts = 20, covered = 0.95, deviations = 1.96;
 
 /// Of one year and period, course by course.
@@ -26,10 +26,10 @@ struct YearSums {
 std::vector<std::int64_t> some_of(const Cohort& cohort) {
   std::vector<std::int64_t> students(static_cast<std::size_t>(cohort.student_count()));
   std::iota(students.begin(), students.end(), 0);
-  if (cohort.student_count() > most_students) {
+  if (cohort.student_count() > most_forecast_students) {
     RandomStream stream(1);
     shuffle(students, stream);
-    students.resize(static_cast<std::size_t>(most_students));
+    students.resize(static_cast<std::size_t>(most_forecast_students));
     std::ranges::sort(students);
   }
   return students;
