@@ -154,7 +154,7 @@ class Ask(ProgramTest):
     def test_prerequisites(self):
         pairs = self.run_program("prerequisites", "m.desirepath", "t.csv", "--students", 50, "--csv")
         self.assertTrue(pairs.header.startswith("prerequisite,course,score,"))
-        scores = [float(row["tacit_score"]) for row in pairs.rows]
+        scores = [float(row["score"]) for row in pairs.rows]
         self.assertEqual(scores, sorted(scores, reverse=True))
         self.assertEqual(len(pairs.rows), 90)
         self.assert_all(pairs.rows, lambda row: row["students"] == "" or int(row["students"]) >= 10)

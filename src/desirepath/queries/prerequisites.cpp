@@ -300,7 +300,7 @@ void add_direct_effects(std::vector<PrerequisitePair>& pairs, const DirectEffect
     for (std::size_t i = 0; i < tested->size(); ++i)
       (*tested)[i]->q = chance.q[i];
   }
-  std::ranges::stable_sort(pairs, std::ranges::greater(), &PrerequisitePair::tacit_score);
+  std::ranges::stable_sort(pairs, std::ranges::greater(), &PrerequisitePair::score);
 }
 
 FindingCount count_tacit(const std::vector<PrerequisitePair>& pairs, const DeclaredPrerequisites& declared,

@@ -29,23 +29,30 @@ struct PrerequisitePair {
   double expected = 0;  // takers of c whom the model expects among those who had p
   double q = 1;         // of so large a direct effect by chance
 
-  double score() const { return effect * coverage; }
+  /// By how much p raises the later enrollments in c, over all of c's takers, by the model alone.
+  double raised() const { return effect * coverage; }
   double error() const;
+  /// What pairs are ranked by: the model's effect, and what it leaves unexplained, a tenth for each standard error.
+  double score() const {
+    constexpr double per_error = 0.1;
+    const double in_errors = direct_error > 0 ? std::max(0.0, direct / direct_error) : 0;
+    return coverage * (effect + per_error * in_errors);
+  }
   /// What is certain of the direct effect, for the share of takers it can speak of.
   double tacit_score() const { return coverage * std::max(0.0, direct - 1.96 * direct_error); }
-  /// 95 %.
-  double low() const { return score() - 1.96 * error(); }
-  double high() const { return score() + 1.96 * error(); }
+  /// 95 %, of what it raises.
+  double low() const { return raised() - 1.96 * error(); }
+  double high() const { return raised() + 1.96 * error(); }
 };
 
 /// From where on a pair counts: as found beyond the model and beyond chance, or as raising the other.
 struct PrerequisiteBounds {
-  double least_direct = 0.1, least_score = 0.02, most_q = 0.05;
+  double least_direct = 0.15, least_score = 0.02, most_q = 0.05;
 
   bool is_direct(const PrerequisitePair& pair) const {
     return pair.tacit_score() >= least_direct && pair.tacit_score() > 0 && pair.q <= most_q;
   }
-  bool raises(const PrerequisitePair& pair) const { return pair.score() >= least_score && pair.low() > 0; }
+  bool raises(const PrerequisitePair& pair) const { return pair.raised() >= least_score && pair.low() > 0; }
 };
 
 struct PrerequisiteOptions {

@@ -80,7 +80,7 @@ class PrerequisitesAnswer : public Answer {
       if (is_found(pair)) {
         json["links"].push_back({{"from", name(pair.prerequisite)},
                                  {"to", name(pair.course)},
-                                 {"score", from_cohort ? pair.tacit_score() : pair.score()},
+                                 {"score", pair.score()},
                                  {"status", status(pair)}});
       }
     }
@@ -100,8 +100,9 @@ class PrerequisitesAnswer : public Answer {
       return;
     }
     Table rows({{"before"}, {"course"}, {"odds x", 1}, {"at least", 1}, {"raises", 3}, {"had it", 2}, {"status"}});
-    for (std::size_t i = 0; i < std::min(shown, pairs.size()); ++i) {
-      const PrerequisitePair& pair = pairs[i];
+    for (const PrerequisitePair& pair : pairs) {
+      if (status(pair).empty()) continue;
+      if (rows.row_count() == shown) break;
       const auto odds = [&](double errors) {
         return from_cohort ? Cell(std::exp(pair.direct - errors * pair.direct_error)) : Cell();
       };
@@ -128,10 +129,10 @@ class PrerequisitesAnswer : public Answer {
             " drawn for each course at most; intervals tell how far other students would move the figures, the model "
             "taken as it is"),
         from_cohort
-            ? concat("ranked by what ", with_separators(direct_students),
-                     " students did beyond what their earlier periods let expect: how much likelier those who had "
-                     "the course before took the later one, at least, times the share of its takers who had it")
-            : "ranked by score: by how much it raises the other, times the share who had it",
+            ? concat("ranked by the share of the later course's takers who had the earlier one, times what having it "
+                     "adds: by the model, and beyond the model in the records of ",
+                     with_separators(direct_students), " students")
+            : "ranked by the share of the later course's takers who had the earlier one, times what having it adds",
         concat("pairs with ", disclosure.few(),
                " students who took one before the other score 0; where all but as few had it, all count as having it")};
     if (const std::int64_t left_out = as_curriculum ? curriculum().left_out : 0; left_out > 0)
@@ -182,6 +183,7 @@ class PrerequisitesAnswer : public Answer {
     Table rows({{"prerequisite"},
                 {"course"},
                 {"score"},
+                {"raised"},
                 {"low"},
                 {"high"},
                 {"effect"},
@@ -197,10 +199,11 @@ class PrerequisitesAnswer : public Answer {
                 {"status"}});
     for (const PrerequisitePair& pair : pairs) {
       if (found_only && !is_found(pair) && status(pair).empty()) continue;
-      rows.add_row({name(pair.prerequisite), name(pair.course), pair.score(), pair.low(), pair.high(), pair.effect,
-                    pair.effect_error, pair.without, pair.coverage, pair.asymmetry ? Cell(*pair.asymmetry) : Cell(),
-                    pair.before > 0 ? Cell(pair.before) : Cell(), from_cohort ? Cell(pair.direct) : Cell(),
-                    from_cohort ? Cell(pair.direct_error) : Cell(), from_cohort ? Cell(pair.tacit_score()) : Cell(),
+      rows.add_row({name(pair.prerequisite), name(pair.course), pair.score(), pair.raised(), pair.low(), pair.high(),
+                    pair.effect, pair.effect_error, pair.without, pair.coverage,
+                    pair.asymmetry ? Cell(*pair.asymmetry) : Cell(), pair.before > 0 ? Cell(pair.before) : Cell(),
+                    from_cohort ? Cell(pair.direct) : Cell(), from_cohort ? Cell(pair.direct_error) : Cell(),
+                    from_cohort ? Cell(pair.tacit_score()) : Cell(),
                     from_cohort ? Cell(rounded_chance(pair.q)) : Cell(), status(pair)});
     }
     return rows;

@@ -197,7 +197,7 @@ ReportPart prerequisites_part(const ReportContext& context) {
   if (!found.has_list()) section.text.emplace_back(sentence_of(words::prerequisites_no_list));
   std::vector<PrerequisiteLink> links;
   for (const PrerequisitePair& pair : found.pairs)
-    links.push_back({pair.prerequisite, pair.course, pair.tacit_score(), *found.kind_of(pair)});
+    links.push_back({pair.prerequisite, pair.course, pair.score(), *found.kind_of(pair)});
   if (!links.empty()) {
     section.figures.push_back(
         {prerequisite_graph(std::move(links), schema, found.students), sentence_of(words::graph_reading)});
