@@ -170,7 +170,9 @@ TEST(Prerequisites, AreListedBeyondChanceAndBeyondTheMisfitOfTheModel) {
     EXPECT_EQ(made.pairs[0].prerequisite, 0);  // the best first
     EXPECT_EQ(made.pairs[0].course, 1);
     EXPECT_NEAR(made.pairs[0].direct_error, 0.5 * factor, 0.01 * factor);
-    EXPECT_NEAR(made.pairs[0].q / (200 * tail), 1, 0.5);
+    const double in_errors = made.pairs[0].direct / made.pairs[0].direct_error;
+    EXPECT_NEAR(in_errors, 6, 0.1);
+    EXPECT_NEAR(made.pairs[0].q / (200 * 0.5 * std::erfc(in_errors / std::sqrt(2.0))), 1, 1e-9);
     const FindingCount count = count_tacit(made.pairs, made.declared, bounds);
     EXPECT_EQ(count.findings, 1);
     EXPECT_NEAR(count.by_chance, made.pairs[0].q, 1e-15);
@@ -188,7 +190,8 @@ TEST(Prerequisites, AreListedBeyondChanceAndBeyondTheMisfitOfTheModel) {
   MadeEffects listed(1, 6);
   listed.declared[1][0] = 1;
   add_direct_effects(listed.pairs, listed.effects, listed.declared, 10);
-  EXPECT_NEAR(pair_of(listed.pairs, 0, 1).q / tail, 1, 0.05);
+  EXPECT_NEAR(pair_of(listed.pairs, 0, 1).direct / pair_of(listed.pairs, 0, 1).direct_error, 6, 0.1);
+  EXPECT_LT(pair_of(listed.pairs, 0, 1).q, 3 * tail);
   EXPECT_EQ(count_tacit(listed.pairs, listed.declared, bounds).findings, 0);
   EXPECT_TRUE(is_any_declared(listed.declared));
   EXPECT_FALSE(is_any_declared(wide.declared));
@@ -206,7 +209,8 @@ TEST(Delays, AgainstTheModelAreListedBeyondChance) {
   EXPECT_EQ(keep_certain_delays(delays, 0.05).findings, 1);
   ASSERT_EQ(delays.size(), 1U);
   EXPECT_EQ(delays[0].course, 99);
-  EXPECT_NEAR(delays[0].q / (100 * std::erfc(6 / std::sqrt(2.0))), 1, 0.3);
+  EXPECT_NEAR(delays[0].error(), 0.1, 0.005);
+  EXPECT_NEAR(delays[0].q / (100 * std::erfc(0.6 / delays[0].error() / std::sqrt(2.0))), 1, 1e-9);
   for (GroupDelay& delay : wide)
     delay.own.mean *= delay.course == 99 ? 1 : 4;
   EXPECT_EQ(keep_certain_delays(wide, 0.05).findings, 0);  // six errors are little where most are off by three
