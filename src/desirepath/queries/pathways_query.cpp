@@ -95,7 +95,6 @@ class PathwaysAnswer : public Answer {
       json["by"] = by;
       json["findings"] = groups.found.findings;
       json["by_chance"] = rounded_chance(groups.found.by_chance);
-      json["groups_withheld"] = groups_withheld;
       json["groups"] = group_table(groups.shares.size()).to_json();
     }
     return json;
@@ -126,7 +125,7 @@ class PathwaysAnswer : public Answer {
       out << "  " << fixed(flows.paths[i].students, 0) << "  " << words(flows.paths[i].nodes) << '\n';
     if (flows.paths.empty()) out << "  none of " << disclosure.least() << " students or more\n";
     if (!highlighted.empty()) out << "\nwho takes " << join(via, " and ") << ": " << words(highlighted) << '\n';
-    if (!by.empty() && !groups_withheld) {
+    if (!by.empty()) {
       out << "\nshares of the states, by " << by << '\n';
       group_table(shown_groups).print_text(out);
       out << chance_words(groups.found, "difference", "differences") << '\n';
@@ -145,10 +144,6 @@ class PathwaysAnswer : public Answer {
           "how many are in a state is not told, since it would tell of the few who leave it: shares of who leaves it "
           "are of the flows that are told");
     }
-    if (groups_withheld) {
-      lines.push_back(concat("shares by ", by,
-                             " are withheld: they would give away the numbers of students that the flows withhold"));
-    }
     return lines;
   }
 
@@ -156,7 +151,6 @@ class PathwaysAnswer : public Answer {
   const HiddenStates& states;
   std::string model, source, by;
   bool is_counted = false;  // students of a cohort; else expected by the model
-  bool groups_withheld = false;
   FlowWidth width = FlowWidth::flow;
   StateFlows flows;
   ComparedGroups groups;
@@ -250,13 +244,13 @@ std::unique_ptr<Answer> answer_pathways(const QueryInput& input) {
     settings.disclosure.require(input.cohort->student_count());
     const std::vector<std::vector<Id>> paths = enrolled_paths(states, *input.cohort, input.compute);
     answer->is_counted = true;
-    answer->flows = flows_of(count_paths(paths), model, settings.disclosure, names);
+    // Shares within groups tell the sizes of nodes.
+    answer->flows = flows_of(count_paths(paths), model, settings.disclosure, names,
+                             settings.by.empty() ? NodeSizes::as_told : NodeSizes::exact);
     answer->source = concat("the most likely path of each of ", with_separators(std::ssize(paths)),
                             " students, through the periods in which they were enrolled");
-    answer->by = settings.by;
-    // Shares within groups tell the sizes of nodes; the flows come first.
-    answer->groups_withheld = !settings.by.empty() && !answer->flows.exact_sizes;
-    if (!settings.by.empty() && !answer->groups_withheld) {
+    if (!settings.by.empty()) {
+      answer->by = settings.by;
       const LabelNull null{label_strata(*input.cohort, settings.by), RandomStream(input.seed).child("labels"),
                            input.compute};
       answer->groups = compare_groups(answer->flows, paths, groups_of(*input.cohort, settings.by), settings.disclosure,
