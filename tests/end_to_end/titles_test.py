@@ -64,7 +64,7 @@ class Titles(ProgramTest):
         for command, least in ((("states", model), 6), (("states", model, "--grid"), 6),
                                (("prerequisites", model, cohort), 4),
                                (("prerequisites", model, cohort, "--course", "MATH 20"), 1),
-                               (("delays", model, cohort), 4), (("delays", model, cohort, "--goal", "MATH 30"), 4),
+                               (("delays", model, cohort, "--q", 1), 4), (("delays", model, cohort, "--q", 1, "--goal", "MATH 30"), 4),
                                (("company", model, cohort), 2),
                                (("plan", model, "--took", "MATH 10@1", "--goal", "CHEM 30"), 3),
                                (("infer", model, "--took", "MATH 10@1"), 4),

@@ -357,8 +357,8 @@ class Truth(Answers):
         offered = {raw.years[s, t] for s, t, taken in self.enrollments if taken == p}
         had = could = 0
         for s in raw.takers[c]:
-            first, other = raw.first(s, c), raw.first(s, p)
-            had += other is not None and other < first
+            first = raw.first(s, c)
+            had += raw.is_before(s, p, c)
             could += any(raw.years.get((s, t)) in offered for t in raw.periods[:first + 1])
         return had, could, len(raw.takers[c])
 

@@ -26,6 +26,17 @@ def year_of(term):
     raise ValueError(term)
 
 
+def place_in_year(term):
+    """Which of two terms of an academic year comes first: the smaller one's."""
+    if found := re.fullmatch(r"\d{4}-\d\d (Fall|Spring|Summer)", term):
+        return ("Fall", "Spring", "Summer").index(found[1])
+    if found := re.fullmatch(r"(FA|IT|SP|S\d)\d{4}", term):
+        return {"FA": 0, "IT": 1, "SP": 2}.get(found[1]) if found[1] in ("FA", "IT", "SP") else 3 + int(found[1][1])
+    if found := re.fullmatch(r"\d{4}-(\d\d)", term):
+        return (int(found[1]) - 8) % 12
+    return int(re.fullmatch(r"\d{4}(\d)", term)[1])
+
+
 class Rows:
     """Raw rows as `prepare` takes them by default: every course of a period once; none of fewer than ten students that is not listed."""
 
@@ -40,7 +51,7 @@ class Rows:
         self.enrolled = collections.defaultdict(set)  # by student: periods with a row of any course
         self.taken = collections.defaultdict(lambda: collections.defaultdict(set))  # by student and period
         self.takers = {course: takers[course] for course in self.courses}
-        self.attributes, self.years = {}, {}
+        self.attributes, self.years, self.terms = {}, {}, {}  # terms: of every student, period and course
         kept = set(self.courses)
         for row in rows:
             self.enrolled[row["student"]].add(row["period"])
@@ -49,6 +60,8 @@ class Rows:
             self.years[place] = min(self.years.get(place, 9999), year_of(row["term"]))
             if row["course"] in kept:
                 self.taken[row["student"]][row["period"]].add(row["course"])
+                term = (year_of(row["term"]), place_in_year(row["term"]))
+                self.terms[(*place, row["course"])] = min(self.terms.get((*place, row["course"]), term), term)
                 self.details.setdefault(row["course"], row)
         self.students = sorted(self.enrolled)
         self.last_year = last_year
@@ -63,6 +76,14 @@ class Rows:
     def first(self, student, course):
         """Place of the first period with the course, or None."""
         return next((i for i, t in enumerate(self.periods) if course in self.taken[student][t]), None)
+
+    def is_before(self, student, course, other):
+        """Whether a course came first, in an earlier period or in an earlier term of the same one."""
+        a, b = self.first(student, course), self.first(student, other)
+        if a is None or b is None or a != b:
+            return a is not None and b is not None and a < b
+        place = student, self.periods[a]
+        return self.terms[(*place, course)] < self.terms[(*place, other)]
 
     def status(self, student, period):
         """Why a student is not enrolled in a period."""

@@ -163,7 +163,8 @@ CohortParts assemble_cohort(const RowCollection& collection, const SiftedRows& s
   parts.status.assign(students * width, EnrollmentStatus::unknown);
   if (has_terms) parts.calendar.term_of.assign(students * width, -1);
   BinaryMatrixBuilder enrollments(parts.schema.bit_count());
-  std::vector<std::pair<Id, std::int16_t>> dated;  // enrollments of a period
+  std::vector<Id> counted;                         // enrollments of a period
+  std::vector<std::pair<Id, std::int16_t>> dated;  // with their terms
   bool has_later_terms = false;
   for (std::size_t s = 0; s < sifted.students.size(); ++s) {
     if (!sifted.is_kept(s)) continue;
@@ -180,17 +181,24 @@ CohortParts assemble_cohort(const RowCollection& collection, const SiftedRows& s
           const std::int16_t here = sifted.calendar.number_of(row->term);
           if (term < 0 || here < term) term = here;
         }
-        if (!row->counts()) continue;
-        const Id bit = parts.schema.bit(period - 1, number[row->course]);
-        enrollments.add(bit);
-        if (has_terms)
-          dated.emplace_back(bit, row->term >= 0 ? sifted.calendar.number_of(row->term) : std::int16_t{-1});
+        if (row->counts()) {
+          counted.push_back(parts.schema.bit(period - 1, number[row->course]));
+          enrollments.add(counted.back());
+        }
+        // A second row of the same course may be of an earlier term.
+        const bool is_dated = row->counts() || (row->fate == Fate::duplicate && number[row->course] >= 0);
+        if (has_terms && is_dated) {
+          dated.emplace_back(parts.schema.bit(period - 1, number[row->course]),
+                             row->term >= 0 ? sifted.calendar.number_of(row->term) : std::int16_t{-1});
+        }
       }
       if (has_terms) {
         // The first term of each course, in the order of the enrollments; one that is not known comes first.
         std::ranges::sort(dated);
+        std::ranges::sort(counted);
         const auto again = std::ranges::unique(dated, {}, [](const auto& one) { return one.first; });
         dated.erase(again.begin(), again.end());
+        std::erase_if(dated, [&](const auto& one) { return !std::ranges::binary_search(counted, one.first); });
         const std::int16_t first_term = parts.calendar.term_of[first + static_cast<std::size_t>(period - 1)];
         for (const auto& [bit, term] : dated) {
           parts.calendar.term_of_enrollment.push_back(term);
@@ -198,6 +206,7 @@ CohortParts assemble_cohort(const RowCollection& collection, const SiftedRows& s
         }
         dated.clear();
       }
+      counted.clear();
       enrollments.finish_row();
     }
   }

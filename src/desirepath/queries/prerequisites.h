@@ -47,7 +47,7 @@ struct PrerequisitePair {
 
 /// From where on a pair counts: as found beyond the model and beyond chance, or as raising the other.
 struct PrerequisiteBounds {
-  double least_direct = 0.15, least_score = 0.02, most_q = 0.05;
+  double least_direct = 0.3, least_score = 0.02, most_q = 0.05;
 
   bool is_direct(const PrerequisitePair& pair) const {
     return pair.tacit_score() >= least_direct && pair.tacit_score() > 0 && pair.q <= most_q;
