@@ -634,7 +634,8 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
       }
     }
     // Prerequisites: of the takers, those who had the other before, and those who had not.
-    const Json pairs = ask("prerequisites", stored, cohort, {{"students", std::int64_t{20}}});
+    const Json pairs =
+        ask("prerequisites", stored, cohort, {{"students", std::int64_t{20}}, {"q", 1.0}, {"least-direct", 0.0}});
     for (const auto& row : pairs["pairs"]) {
       if (row["students"].is_null()) continue;
       const double had = row["students"], all = had / row["coverage"].get<double>();
