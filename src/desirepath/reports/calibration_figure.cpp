@@ -95,10 +95,9 @@ Figure calibration_figure(const std::vector<CalibrationBin>& bins, const std::st
   y += 30;
   say("A dot is all answers of about one probability, larger where there are more; its bar is the 95 % interval.",
       false);
-  const Sentence basis =
-      sentence_of({"calibration_figure_basis",
-                   "n = {0} students, {1} answers of {2}; intervals as if answers were independent"},
-                  {with_separators(students), with_separators(answers), model});
+  const Sentence basis = sentence_of(
+      {"calibration_figure_basis", "n = {0} students, {1} answers of {2}; intervals as if answers were independent"},
+      {with_separators(students), with_separators(answers), model});
   return {"calibration", title, finding, basis, svg.finish(), std::move(table)};
 }
 
