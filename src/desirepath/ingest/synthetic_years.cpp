@@ -67,7 +67,7 @@ YearEnd draw_end(const SyntheticYear& year, RandomStream& stream) {
   double left = stream.uniform();
   if ((left -= year.returning) < 0) return YearEnd::returns;
   if ((left -= year.pausing) < 0) return YearEnd::pauses;
-  if ((left -= year.finishing) < 0) return YearEnd::finishes;
+  if (left - year.finishing < 0) return YearEnd::finishes;
   return YearEnd::leaves;
 }
 
