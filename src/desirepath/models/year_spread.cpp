@@ -100,8 +100,15 @@ std::optional<YearSpread> spread_between_years(const Model& model, const Cohort&
   const auto at = static_cast<std::ptrdiff_t>(std::ceil(covered * static_cast<double>(needed.size()))) - 1;
   std::ranges::nth_element(needed, needed.begin() + at);
   YearSpread spread{needed[static_cast<std::size_t>(at)], std::ssize(needed), -1};
+  // A few students may be seen late, after the last whole year of entrants.
+  constexpr double whole_year = 1.0 / 3;
+  std::map<std::int32_t, double> entrants;
+  double most = 0;
   for (std::int64_t s = 0; s < cohort.student_count(); ++s)
-    spread.last_entry = std::max(spread.last_entry, cohort.entry_year(s));
+    most = std::max(most, ++entrants[cohort.entry_year(s)]);
+  for (const auto& [year, count] : entrants) {
+    if (count >= whole_year * most) spread.last_entry = year;
+  }
   return spread;
 }
 

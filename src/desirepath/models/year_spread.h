@@ -13,7 +13,7 @@ struct YearSpread {
   /// which 95 % of the forecasts of earlier years would have held.
   double share = 0;
   std::int64_t forecasts = 0;   // a course in a period of a year
-  std::int32_t last_entry = 0;  // academic year in which the last students entered
+  std::int32_t last_entry = 0;  // last academic year with at least a third of the most entrants of a year
 };
 
 /// Forecasts each year of the cohort from the model, corrected course by course by what the years before it had;
