@@ -13,18 +13,9 @@ import gzip
 import json
 import os
 import pathlib
-import subprocess
-import sys
 import tempfile
 
-PROGRAM = os.environ["DESIREPATH"]
-
-
-def run(*arguments):
-    done = subprocess.run([PROGRAM, *map(str, arguments), "--quiet"], capture_output=True, text=True)
-    if done.returncode not in (0, 4):
-        sys.exit(f"{arguments}\n{done.stderr}")
-    return done.stdout
+from measuring import run
 
 
 def average_precision(listed, truth):

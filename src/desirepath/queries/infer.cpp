@@ -325,11 +325,11 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   if (task && for_people) return answer;  // its figures are all that is told
   const std::vector<std::unique_ptr<Model>> refits = refits_for(input, settings);
   Vector expected = Vector::Zero(static_cast<Index>(asked.size())), variance = expected, coming = expected;
-  const auto recorded = nlohmann::ordered_json::parse(input.stored.training, nullptr, false);
+  const auto recorded =
+      settings.total ? nlohmann::ordered_json::parse(input.stored.training, nullptr, false) : nlohmann::ordered_json();
   const std::optional<RecordedYears> years = recorded.is_object() ? RecordedYears::from(recorded) : std::nullopt;
-  const std::vector<std::uint8_t> is_coming = years && settings.total
-                                                  ? students_to_come(input, evidence, periods, years->last_entry)
-                                                  : std::vector<std::uint8_t>();
+  const std::vector<std::uint8_t> is_coming =
+      years ? students_to_come(input, evidence, periods, years->last_entry) : std::vector<std::uint8_t>();
   RowMatrix refitted = RowMatrix::Zero(std::ssize(refits), std::ssize(asked));  // expected takers
   const std::int64_t wanted =
       for_people ? std::min(evidence.student_count(), shown_students) : evidence.student_count();

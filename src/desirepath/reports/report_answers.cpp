@@ -127,7 +127,7 @@ std::optional<PrerequisiteKind> FoundPrerequisites::kind_of(const PrerequisitePa
     return is_followed ? PrerequisiteKind::both : PrerequisiteKind::declared;
   }
   if (said != 0 || !is_found) return std::nullopt;
-  return has_list() ? PrerequisiteKind::tacit : PrerequisiteKind::found;
+  return has_list ? PrerequisiteKind::tacit : PrerequisiteKind::found;
 }
 
 bool FoundPrerequisites::is_new(const PrerequisitePair& pair) const {
@@ -152,6 +152,7 @@ std::optional<FoundPrerequisites> ask_prerequisites(const ReportContext& context
   const RandomStream stream = context.stream("prerequisites");
   FoundPrerequisites found;
   found.declared = declared_prerequisites(asked->students.schema());
+  found.has_list = is_any_declared(found.declared);
   PrerequisiteOptions options;
   options.students = drawn_for_each;
   options.disclosure = context.disclosure;
@@ -180,8 +181,8 @@ ReportPart prerequisites_part(const ReportContext& context) {
     const FindingCount count = count_tacit(found.pairs, found.declared, found.bounds);
     section.finding = sentence_of(
         words::prerequisites_found,
-        {found.has_list() ? chance_words(count, words::prerequisites_listed_one, words::prerequisites_listed_many)
-                          : chance_words(count, words::prerequisites_found_one, words::prerequisites_found_many)});
+        {found.has_list ? chance_words(count, words::prerequisites_listed_one, words::prerequisites_listed_many)
+                        : chance_words(count, words::prerequisites_found_one, words::prerequisites_found_many)});
     section.finding.sentences.push_back(sentence_of(
         words::prerequisites_strongest, {context.course(schema, strongest->prerequisite),
                                          context.course(schema, strongest->course), had_it_first(*strongest)}));
@@ -194,7 +195,7 @@ ReportPart prerequisites_part(const ReportContext& context) {
                     {counted(listed, "listed prerequisite", "listed prerequisites"), with_separators(unfollowed)}));
   }
   section.text = {sentence_of(words::prerequisites_text)};
-  if (!found.has_list()) section.text.emplace_back(sentence_of(words::prerequisites_no_list));
+  if (!found.has_list) section.text.emplace_back(sentence_of(words::prerequisites_no_list));
   std::vector<PrerequisiteLink> links;
   for (const PrerequisitePair& pair : found.pairs)
     links.push_back({pair.prerequisite, pair.course, pair.score(), *found.kind_of(pair)});

@@ -29,10 +29,10 @@ struct ReportContext;
 struct FoundPrerequisites {
   std::vector<PrerequisitePair> pairs;  // found or declared, the best first
   DeclaredPrerequisites declared;
+  bool has_list = false;  // some prerequisite is declared
   PrerequisiteBounds bounds;
   std::int64_t students = 0;  // compared
 
-  bool has_list() const { return is_any_declared(declared); }
   /// Nothing where a pair is neither found nor declared.
   std::optional<PrerequisiteKind> kind_of(const PrerequisitePair& pair) const;
   /// Found and not listed, or found where there is no list.
