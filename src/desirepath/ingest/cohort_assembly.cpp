@@ -196,8 +196,8 @@ CohortParts assemble_cohort(const RowCollection& collection, const SiftedRows& s
         // The first term of each course, in the order of the enrollments; one that is not known comes first.
         std::ranges::sort(dated);
         std::ranges::sort(counted);
-        const auto again = std::ranges::unique(dated, {}, [](const auto& one) { return one.first; });
-        dated.erase(again.begin(), again.end());
+        const auto is_same = [](const auto& one, const auto& next) { return one.first == next.first; };
+        dated.erase(std::unique(dated.begin(), dated.end(), is_same), dated.end());
         std::erase_if(dated, [&](const auto& one) { return !std::ranges::binary_search(counted, one.first); });
         const std::int16_t first_term = parts.calendar.term_of[first + static_cast<std::size_t>(period - 1)];
         for (const auto& [bit, term] : dated) {

@@ -27,7 +27,7 @@ OfferedCourses::OfferedCourses(const Cohort& cohort) : cohort_(cohort) {
     }
   }
   if (first_ < 0) return;
-  years_ = static_cast<std::size_t>(last - first_ + 1);
+  years_ = static_cast<std::size_t>(last - first_) + 1;
   offered_.assign(static_cast<std::size_t>(schema.course_count()) * years_, 0);
   for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
     for (Id t = 0; t < schema.period_count(); ++t) {

@@ -21,19 +21,21 @@ double high_of(const GroupDelay& delay) {
 
 Sentence finding_of(const std::vector<GroupDelay>& delays, const Schema& schema, const std::string& by) {
   const auto latest = std::ranges::max_element(delays, {}, low_of);
-  if (latest == delays.end() || low_of(*latest) <= 0)
+  if (latest == delays.end() || low_of(*latest) <= 0) {
     return by.empty()
                ? sentence_of({"delays_figure_none", "No course is surely taken later than the model expects."})
                : sentence_of({"delays_figure_none_by", "No group of {0} surely takes a course later than the others."},
                              {by});
+  }
   const std::string course = full_name(schema.course(latest->course));
   const std::string effect = fixed(latest->effect(), 2), low = fixed(low_of(*latest), 2),
                     high = fixed(high_of(*latest), 2);
-  if (latest->group.empty())
+  if (latest->group.empty()) {
     return sentence_of(
         {"delays_figure", "Students take {0} later than expected of them, by {1} periods (95 % interval {2} to {3}).",
          estimate},
         {course, effect, low, high});
+  }
   return sentence_of({"delays_figure_by",
                       "{4} students take {0} later than the others, by {1} periods (95 % interval {2} to {3}), each "
                       "against what is expected of them.",

@@ -230,11 +230,12 @@ Sentence basis_of(const StateFlows& flows, RibbonWidth width) {
     basis.add("; students who were not enrolled are in no state");
   if (!flows.exact_sizes)
     basis.add("; a size with + is at least that: the exact one would tell of the few who go elsewhere");
-  if (flows.withheld > 0)
+  if (flows.withheld > 0) {
     basis.add(
         "; flows that are too small to be told, or would tell of such, {0} students together, as strips in the neutral "
         "colour",
         {with_separators(rounded(flows.withheld))});
+  }
   return basis;
 }
 
@@ -269,10 +270,11 @@ Sentence finding_of(const StateFlows& flows, const std::vector<std::size_t>& hig
     if (told != flows.paths.end())
       finding.add(" is taken by {0} students, {1}",
                   {with_separators(rounded(told->students)), percent(told->students / all)});
-    if (next != nullptr)
+    if (next != nullptr) {
       finding.add(
           told != flows.paths.end() ? "; leads most often, by {0}, to {1}" : " leads most often, by {0}, to {1}",
           {percent(next->probability), flows.nodes[next->to].name});
+    }
     finding.add(".");
     return finding;
   }
