@@ -161,10 +161,7 @@ std::string training_record(const TrainingTask& task, const FitResult& result) {
   found.erase("seconds");
   if (!result.state_students.empty()) found["state_students"] = result.state_students;
   json["result"] = std::move(found);
-  // Gaussian answers would take several times as long as their training.
-  const auto spread = result.emission == "gaussian"
-                          ? std::nullopt
-                          : spread_between_years(*result.model, task.cohort, task.context.compute);
+  const auto spread = spread_between_years(task.cohort);
   if (spread) {
     json["between_years"] = {{"spread", std::round(1000 * spread->share) / 1000},
                              {"forecasts", spread->forecasts},

@@ -2,112 +2,111 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
-#include <numeric>
+#include <vector>
 
-#include "desirepath/core/random_stream.h"
-#include "desirepath/models/earlier_periods.h"
+#include "desirepath/core/types.h"
 
 namespace desirepath::inline models {
 
 namespace {
 
-constexpr std::int64_t most_forecast_students = 4000, students_per_block = 2048;
-constexpr double least_expected = 10, least_forecasts = 20, covered = 0.95, deviations = 1.96;
+constexpr double least_expected = 10, covered = 0.95, deviations = 1.96;
+constexpr std::size_t least_forecasts = 20, least_of_year = 10;
 
-/// Of one year and period, course by course.
-struct YearSums {
-  explicit YearSums(Index courses) : taken(Vector::Zero(courses)), expected(taken), variance(taken) {}
+/// Of one period in one year, course by course.
+struct YearTakers {
+  explicit YearTakers(Index courses) : taken(Vector::Zero(courses)) {}
 
-  Vector taken, expected, variance;
+  Vector taken;
   double students = 0;
 };
 
-std::vector<std::int64_t> some_of(const Cohort& cohort) {
-  std::vector<std::int64_t> students(static_cast<std::size_t>(cohort.student_count()));
-  std::iota(students.begin(), students.end(), 0);
-  if (cohort.student_count() > most_forecast_students) {
-    RandomStream stream(1);
-    shuffle(students, stream);
-    students.resize(static_cast<std::size_t>(most_forecast_students));
-    std::ranges::sort(students);
-  }
-  return students;
-}
-
-/// False where the model's answers are sampled.
-bool add_period(const Model& model, const Cohort& cohort, const EvidenceBatch& record,
-                std::span<const std::int64_t> students, Id period, const Compute& compute,
-                std::map<std::int32_t, YearSums>& years) {
-  const Schema& schema = model.schema();
-  std::vector<Id> asked;
-  for (Id c = 0; c < schema.course_count(); ++c)
-    asked.push_back(schema.bit(period, c));
-  const Estimates found = model.marginals(known_before(model, record, students, period), asked, compute);
-  if (!found.is_exact()) return false;
-  for (std::size_t i = 0; i < students.size(); ++i) {
-    YearSums& sums = years.try_emplace(cohort.academic_year(students[i], period), asked.size()).first->second;
-    const auto share = found.value.row(static_cast<Index>(i)).transpose().array();
-    sums.expected.array() += share;
-    sums.variance.array() += share * (1 - share);
-    for (const Id bit : cohort.bits(students[i], period))
-      sums.taken[schema.course_of(bit)] += 1;
-    ++sums.students;
-  }
-  return true;
-}
-
 /// For each forecast of enough takers, the least share that would have covered it.
-void add_needed(const std::map<std::int32_t, YearSums>& years, std::vector<double>& needed) {
+using NeededByYear = std::map<std::int32_t, std::vector<double>>;
+
+/// The first academic year that is not over when the data end.
+std::int32_t first_open_year(const Cohort& cohort) {
+  std::int32_t first = std::numeric_limits<std::int32_t>::max();
+  if (cohort.calendar().step != PeriodStep::year) return first;
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    const std::int32_t entry = cohort.entry_year(s);
+    for (Id t = 0; entry >= 0 && t < cohort.schema().period_count(); ++t) {
+      if (cohort.status(s, t) == EnrollmentStatus::not_yet) first = std::min(first, entry + t);
+    }
+  }
+  return first;
+}
+
+std::map<std::int32_t, YearTakers> count_years(const Cohort& cohort, Id period, std::int32_t open_year) {
+  const Schema& schema = cohort.schema();
+  std::map<std::int32_t, YearTakers> years;
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    if (!cohort.enrolled(s, period)) continue;
+    const std::int32_t year = cohort.academic_year(s, period);
+    if (year < 0 || year >= open_year) continue;
+    YearTakers& takers = years.try_emplace(year, schema.course_count()).first->second;
+    for (const Id bit : cohort.bits(s, period))
+      takers.taken[schema.course_of(bit)] += 1;
+    ++takers.students;
+  }
+  return years;
+}
+
+void add_needed(const std::map<std::int32_t, YearTakers>& years, NeededByYear& needed) {
   if (years.empty()) return;
-  constexpr double prior = 5;  // takers as expected, so that a course that nobody took before is not ruled out
-  YearSums before(years.begin()->second.taken.size());
+  YearTakers before(years.begin()->second.taken.size());
   for (const auto& [year, now] : years) {
     for (Index c = 0; before.students > 0 && c < now.taken.size(); ++c) {
-      const double correction = (before.taken[c] + prior) / (before.expected[c] + prior);
-      const double expected = correction * now.expected[c];
+      const double share = before.taken[c] / before.students, expected = share * now.students;
       if (expected < least_expected) continue;
-      const double variance = variance_with_training(correction * now.variance[c], now.students, before.students);
+      const double variance = variance_with_training(expected * (1 - share), now.students, before.students);
       const double miss = (now.taken[c] - expected) / deviations;
-      needed.push_back(std::sqrt(std::max(0.0, miss * miss - variance)) / expected);
+      needed[year].push_back(std::sqrt(std::max(0.0, miss * miss - variance)) / expected);
     }
     before.taken += now.taken;
-    before.expected += now.expected;
     before.students += now.students;
   }
 }
 
-}  // namespace
+/// The smallest value that at least `covered` of all do not exceed.
+double covering(std::vector<double> values) {
+  const auto at = static_cast<std::ptrdiff_t>(std::ceil(covered * static_cast<double>(values.size()))) - 1;
+  std::ranges::nth_element(values, values.begin() + at);
+  return values[static_cast<std::size_t>(at)];
+}
 
-std::optional<YearSpread> spread_between_years(const Model& model, const Cohort& cohort, const Compute& compute) {
-  if (!cohort.has_calendar()) return std::nullopt;
-  const EvidenceBatch record = EvidenceBatch::of(cohort);
-  const std::vector<std::int64_t> chosen = some_of(cohort);
-  std::vector<double> needed;
-  for (Id t = 1; t < model.schema().period_count(); ++t) {
-    std::vector<std::int64_t> enrolled;
-    std::ranges::copy_if(chosen, std::back_inserter(enrolled),
-                         [&](std::int64_t s) { return cohort.enrolled(s, t) && cohort.academic_year(s, t) >= 0; });
-    std::map<std::int32_t, YearSums> years;
-    for (std::size_t begin = 0; begin < enrolled.size(); begin += students_per_block) {
-      const auto block =
-          std::span(enrolled).subspan(begin, std::min<std::size_t>(students_per_block, enrolled.size() - begin));
-      if (!add_period(model, cohort, record, block, t, compute, years)) return std::nullopt;
-    }
-    add_needed(years, needed);
-  }
-  if (static_cast<double>(needed.size()) < least_forecasts) return std::nullopt;
-  const auto at = static_cast<std::ptrdiff_t>(std::ceil(covered * static_cast<double>(needed.size()))) - 1;
-  std::ranges::nth_element(needed, needed.begin() + at);
-  YearSpread spread{needed[static_cast<std::size_t>(at)], std::ssize(needed), -1};
-  // A few students may be seen late, after the last whole year of entrants.
+/// A few students may be seen late, after the last whole year of entrants.
+std::int32_t last_year_of_entrants(const Cohort& cohort) {
   constexpr double whole_year = 1.0 / 3;
   std::map<std::int32_t, double> entrants;
   double most = 0;
   for (std::int64_t s = 0; s < cohort.student_count(); ++s)
     most = std::max(most, ++entrants[cohort.entry_year(s)]);
+  std::int32_t last = -1;
   for (const auto& [year, count] : entrants) {
-    if (count >= whole_year * most) spread.last_entry = year;
+    if (count >= whole_year * most) last = year;
+  }
+  return last;
+}
+
+}  // namespace
+
+std::optional<YearSpread> spread_between_years(const Cohort& cohort) {
+  if (!cohort.has_calendar()) return std::nullopt;
+  const std::int32_t open_year = first_open_year(cohort);
+  NeededByYear needed;
+  for (Id t = 1; t < cohort.schema().period_count(); ++t)
+    add_needed(count_years(cohort, t, open_year), needed);
+  std::vector<double> all;
+  for (const auto& [year, shares] : needed)
+    all.insert(all.end(), shares.begin(), shares.end());
+  if (all.size() < least_forecasts) return std::nullopt;
+  YearSpread spread{covering(all), std::ssize(all), last_year_of_entrants(cohort)};
+  // Courses of one year are off together, so a year counts as one: a coming one may be like the worst so far.
+  for (const auto& [year, shares] : needed) {
+    if (shares.size() >= least_of_year) spread.share = std::max(spread.share, covering(shares));
   }
   return spread;
 }

@@ -397,7 +397,8 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
     if (years) variance += years->spread * years->spread * coming.cwiseAbs2();
     for (std::size_t i = 0; i < asked.size(); ++i) {
       const auto column = static_cast<Index>(i);
-      const double reach = 1.96 * std::sqrt(variance[column]);
+      constexpr double half_a_student = 0.5;  // a normal interval for whole numbers
+      const double reach = 1.96 * std::sqrt(variance[column]) + half_a_student;
       const auto all = static_cast<double>(evidence.student_count());
       if (!settings.disclosure.rests(expected[column]) || !settings.disclosure.tells(expected[column], all))
         ++totals->withheld;

@@ -56,9 +56,9 @@ std::vector<std::string> TotalAnswer::notes() const {
       : trained > 0 ? ", and for the model having been learned from finitely many students"
                     : ", and takes the model as it is")};
   if (coming > 0) {
-    lines.push_back(concat("it also allows for the change from year to year: in ", with_separators(years->forecasts),
-                           " forecasts of earlier years, courses were off by up to ", std::llround(100 * years->spread),
-                           " % of the expected number, beyond chance, 19 times of 20 divided by 1.96"));
+    lines.push_back(concat("it also allows for the change from year to year, judged by ",
+                           with_separators(years->forecasts), " forecasts of earlier years of the training (spread ",
+                           std::llround(100 * years->spread), " % of the expected number)"));
   } else if (!years) {
     lines.emplace_back("it does not allow for the change from year to year: the model does not know of several years");
   } else {
