@@ -23,7 +23,7 @@ namespace desirepath::app {
 
 namespace {
 
-constexpr std::int64_t answers_students = 6000, evaluation_students = 1500, tree_states = 8, states = 6;
+constexpr std::int64_t answers_students = 12'000, evaluation_students = 1500, trees = 2, tree_states = 16, states = 6;
 constexpr const char *major = "Computer Science", *models = "nb,tan,gmm,vae";
 const std::vector<Id> sizes = {2, 4, 8};
 
@@ -105,8 +105,8 @@ std::vector<Paragraph> remarks(const Cohort& of_major, std::int64_t students) {
   return {
       sentence_of(words::demo_states, {"cmm+bernoulli", with_separators(of_major.student_count()), major,
                                        std::to_string(states), std::to_string(least_takers(of_major))}),
-      sentence_of(words::demo_answers,
-                  {std::to_string(tree_states), with_separators(std::min(students, answers_students))}),
+      sentence_of(words::demo_answers, {std::to_string(trees), std::to_string(tree_states),
+                                        with_separators(std::min(students, answers_students))}),
       sentence_of(words::demo_evaluation, {join(split(models, ','), ", "), join(numbers, ", "),
                                            with_separators(std::min(of_major.student_count(), evaluation_students))}),
       sentence_of(words::demo_intervals)};
@@ -121,9 +121,9 @@ void run_tour(Console& console, const std::filesystem::path& folder, std::int64_
   const Cohort of_major = without_rare_courses(whole_major, least_takers(whole_major));
   of_major.save(folder / "computer_science.cohort", console.overwrite());
   const StoredModel kinds = tour.fit(of_major, FitOptions("cmm+bernoulli").set("states", states), "states.desirepath");
-  console.say("4. fit: a hidden tree of the whole university, to answer questions");
+  console.say("4. fit: hidden trees of the whole university, to answer questions");
   FitOptions tree("hct");
-  tree.set("trees", std::int64_t{1}).set("tree-states", tree_states).set("iterations", std::int64_t{60});
+  tree.set("trees", trees).set("tree-states", tree_states).set("iterations", std::int64_t{40});
   const StoredModel answers =
       tour.fit(some_students(cohort, answers_students, tour.stream("answers")), tree, "answers.desirepath");
   console.say("5. evaluate: the paper's models side by side");

@@ -397,11 +397,14 @@ class Truth(Answers):
     def calibration_few(self, *_):
         return [str(LEAST)]
 
+    def states_students(self, *_):
+        return [f"{self.n_kinds:,}", f"{self.n:,}"]
+
     def demo_states(self, *_):
         return [None, f"{self.n_kinds:,}", None, str(self.states.emitting), str(max(LEAST, self.n_kinds // 12))]
 
     def demo_answers(self, *_):
-        return ["8", f"{min(self.n, 6000):,}"]
+        return ["2", "16", f"{min(self.n, 12000):,}"]
 
     def demo_evaluation(self, *_):
         return [None, "2, 4, 8", f"{min(self.n_kinds, 1500):,}"]

@@ -1,13 +1,17 @@
 // Which pairs of courses count as prerequisites: compared within years, beyond chance, beyond the model's misfit.
 #include "desirepath/queries/prerequisites.h"
 
+#include <array>
 #include <cmath>
+#include <numeric>
+#include <set>
 
 #include <gtest/gtest.h>
 
 #include "support/example_cohorts.h"
 #include "support/fits.h"
 
+#include "desirepath/models/earlier_periods.h"
 #include "desirepath/models/year_spread.h"
 #include "desirepath/queries/delays.h"
 #include "desirepath/queries/known.h"
@@ -49,6 +53,84 @@ TEST(DirectEffects, AreComparedWithinAYearInWhichTheCourseWasOffered) {
   const Cohort undated = test::changed(cohort, [](CohortParts& parts) { parts.calendar = {}; });
   const DirectEffects mixed = direct_effects(*model.model, undated, 1000, RandomStream(1), compute);
   EXPECT_GT(mixed.low(p, c), 1);
+}
+
+/// 240 students, six courses of two subjects and one of none, who take more of a subject the more they like it.
+Cohort two_subjects() {
+  std::vector<Course> courses = test::small_schema(6, 3).courses();
+  for (std::size_t i = 0; i < courses.size(); ++i)
+    courses[i].subject = i < 3 ? "A" : i < 5 ? "B" : "";
+  test::CohortMaker maker(Schema(courses, test::small_schema(6, 3).periods()));
+  RandomStream stream(5);
+  for (int s = 0; s < 240; ++s) {
+    maker.add_student();
+    const double likes_a = 0.15 + 0.5 * stream.uniform();
+    for (Id t = 0; t < 3; ++t) {
+      for (Id course = 0; course < 6; ++course) {
+        if (stream.uniform() < (course < 3 ? likes_a : 0.3)) maker.take(t, course);
+      }
+    }
+  }
+  return maker.build();
+}
+
+TEST(DirectEffects, AreAWeightedRegressionOnTheCourseAndTheOthersOfTheSubject) {
+  const Compute compute(1);
+  const Cohort cohort = two_subjects();
+  const Schema& schema = cohort.schema();
+  const StoredModel model = test::fitted(cohort, FitOptions("nb").set("states", std::int64_t{2}));
+  const DirectEffects effects = direct_effects(*model.model, cohort, 1000, RandomStream(1), compute);
+  const EvidenceBatch record = EvidenceBatch::of(cohort);
+  std::vector<std::int64_t> all(240);
+  std::iota(all.begin(), all.end(), 0);
+  int compared = 0;
+  for (Id course = 0; course < 6; ++course) {
+    for (Id before = 0; before < 6; ++before) {
+      if (before == course) continue;
+      const std::string& subject = schema.course(course).subject;
+      // Columns: each period, had it, how many others of the subject of the later course.
+      std::vector<std::array<double, 4>> rows;
+      std::vector<double> residuals, variances;
+      for (Id t = 1; t < 3; ++t) {
+        const std::vector<Id> asked = {schema.bit(t, course)};
+        const RowMatrix share =
+            model.model->marginals(known_before(*model.model, record, all, t), asked, compute).value;
+        for (const std::int64_t s : all) {
+          std::set<Id> had;
+          for (Id earlier = 0; earlier < t; ++earlier) {
+            for (const Id bit : cohort.bits(s, earlier))
+              had.insert(schema.course_of(bit));
+          }
+          if (had.contains(course)) continue;
+          const auto others = std::ranges::count_if(
+              had, [&](Id one) { return one != before && !subject.empty() && schema.course(one).subject == subject; });
+          rows.push_back(
+              {t == 1 ? 1.0 : 0.0, t == 2 ? 1.0 : 0.0, had.contains(before) ? 1.0 : 0.0, static_cast<double>(others)});
+          const auto bits = cohort.bits(s, t);
+          const double taken = std::ranges::find(bits, asked.front()) != bits.end() ? 1 : 0, q = share(s, 0);
+          residuals.push_back(taken - q);
+          variances.push_back(q * (1 - q));
+        }
+      }
+      // Nobody has others where these are the only two of the subject.
+      const bool has_others = std::ranges::any_of(rows, [](const auto& row) { return row[3] > 0; });
+      const int columns = has_others ? 4 : 3;
+      Eigen::MatrixXd normal = Eigen::MatrixXd::Zero(columns, columns), meat = normal;
+      Eigen::VectorXd score = Eigen::VectorXd::Zero(columns);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const Eigen::VectorXd row = Eigen::Map<const Eigen::VectorXd>(rows[i].data(), columns);
+        normal += variances[i] * row * row.transpose();
+        meat += residuals[i] * residuals[i] * row * row.transpose();
+        score += residuals[i] * row;
+      }
+      const Eigen::MatrixXd inverse = normal.inverse();
+      const double by_spread = (inverse * meat * inverse)(2, 2);
+      EXPECT_NEAR(effects.log_odds(before, course), (inverse * score)(2), 1e-9) << before << " " << course;
+      EXPECT_NEAR(effects.error(before, course), std::sqrt(std::max(inverse(2, 2), by_spread)), 1e-9);
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, 30);
 }
 
 TEST(Prerequisites, TakersToWhomACourseWasNeverOfferedDoNotCount) {

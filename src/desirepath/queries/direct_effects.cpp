@@ -21,34 +21,66 @@ struct ComparedSums {
       : had_residual(RowMatrix::Zero(courses, courses)),
         had_variance(had_residual),
         had_square(had_residual),
+        had_depth_variance(had_residual),
+        had_depth_square(had_residual),
         residual(Vector::Zero(courses)),
         variance(residual),
-        square(residual) {}
+        square(residual),
+        depth_residual(residual),
+        depth_variance(residual),
+        depth2_variance(residual),
+        depth_square(residual),
+        depth2_square(residual) {}
 
   void clear() {
-    for (RowMatrix* sum : {&had_residual, &had_variance, &had_square})
+    for (RowMatrix* sum : {&had_residual, &had_variance, &had_square, &had_depth_variance, &had_depth_square})
       sum->setZero();
-    for (Vector* sum : {&residual, &variance, &square})
+    for (Vector* sum : {&residual, &variance, &square, &depth_residual, &depth_variance, &depth2_variance,
+                        &depth_square, &depth2_square})
       sum->setZero();
   }
 
   RowMatrix had_residual, had_variance, had_square;  // [p, c] over those who had p: r, v, r^2
+  RowMatrix had_depth_variance, had_depth_square;    // v d, r^2 d, d the depth in the subject of c
   Vector residual, variance, square;                 // [c] over all
+  Vector depth_residual, depth_variance, depth2_variance, depth_square,
+      depth2_square;  // r d, v d, v d^2, r^2 d, r^2 d^2
 };
 
 /// Courses by courses, over all students.
 struct Scores {
   explicit Scores(Index courses)
-      : score(RowMatrix::Zero(courses, courses)), information(score), spread(score), taken(score), residual(score) {}
+      : score(RowMatrix::Zero(courses, courses)),
+        information(score),
+        spread(score),
+        shared(score),
+        shared_spread(score),
+        taken(score),
+        residual(score),
+        depth_score(Vector::Zero(courses)),
+        depth_information(depth_score),
+        depth_spread(depth_score) {}
 
   /// Each p centred by v among the students who are compared.
   void add(const ComparedSums& sums) {
     const Index courses = sums.residual.size();
     residual += sums.had_residual;
+    Vector depth = Vector::Zero(courses);  // mean by v
+    for (Index c = 0; c < courses; ++c) {
+      if (sums.variance(c) <= 0) continue;
+      depth(c) = sums.depth_variance(c) / sums.variance(c);
+      depth_score(c) += sums.depth_residual(c) - depth(c) * sums.residual(c);
+      depth_information(c) += sums.depth2_variance(c) - depth(c) * sums.depth_variance(c);
+      depth_spread(c) +=
+          sums.depth2_square(c) - 2 * depth(c) * sums.depth_square(c) + depth(c) * depth(c) * sums.square(c);
+    }
     for (Index p = 0; p < courses; ++p) {
       for (Index c = 0; c < courses; ++c) {
         if (sums.had_variance(p, c) <= 0) continue;
         const double mean = sums.had_variance(p, c) / sums.variance(c);
+        shared(p, c) += sums.had_depth_variance(p, c) - depth(c) * sums.had_variance(p, c);
+        shared_spread(p, c) += sums.had_depth_square(p, c) - depth(c) * sums.had_square(p, c) -
+                               mean * (sums.depth_square(c) - depth(c) * sums.square(c));
         score(p, c) += sums.had_residual(p, c) - mean * sums.residual(c);
         information(p, c) += sums.had_variance(p, c) - mean * mean * sums.variance(c);
         spread(p, c) += (1 - 2 * mean) * sums.had_square(p, c) + mean * mean * sums.square(c);
@@ -56,9 +88,28 @@ struct Scores {
     }
   }
 
-  RowMatrix score, information;  // of p's log-odds
-  RowMatrix spread;              // variance of the score as the residuals have it
-  RowMatrix taken, residual;     // over those who had p: takers of c, and how many more than expected
+  struct Pair {
+    double score, information, spread;
+  };
+  /// Of p's log-odds among students who are as deep in the subject of c: with as many other courses of it. (With p
+  /// itself among these courses, a p that is the only one would have no effect.)
+  Pair pair(Index p, Index c, bool same_subject) const {
+    const double own = same_subject ? 1 : 0;
+    const double shared_here = shared(p, c) - own * information(p, c);
+    const double shared_spread_here = shared_spread(p, c) - own * spread(p, c);
+    const double depth = depth_information(c) - own * (2 * shared(p, c) - information(p, c));
+    const double depth_spread_here = depth_spread(c) - own * (2 * shared_spread(p, c) - spread(p, c));
+    constexpr double least_share = 1e-9;
+    const double slope = depth > least_share * depth_information(c) ? shared_here / depth : 0;
+    return {score(p, c) - slope * (depth_score(c) - own * score(p, c)), information(p, c) - slope * shared_here,
+            spread(p, c) - 2 * slope * shared_spread_here + slope * slope * depth_spread_here};
+  }
+
+  RowMatrix score, information;     // of p's log-odds
+  RowMatrix spread;                 // variance of the score as the residuals have it
+  RowMatrix shared, shared_spread;  // of p and the depth in the subject of c
+  RowMatrix taken, residual;        // over those who had p: takers of c, and how many more than expected
+  Vector depth_score, depth_information, depth_spread;
 };
 
 /// A student, and who is compared with whom: those of one entry in the same year.
@@ -141,6 +192,11 @@ class PlaceOfPeriod {
       : model_(model), cohort_(cohort), offered_(offered), places_(places), period_(period), place_(place) {
     for (Id c = 0; c < model.schema().course_count(); ++c) {
       if (places.usual(c) == place) asked_.push_back(model.schema().bit(period, c));
+      // The first course of the same subject stands for the subject.
+      Id first = 0;
+      while (model.schema().course(first).subject != model.schema().course(c).subject)
+        ++first;
+      subject_.push_back(first);
     }
   }
 
@@ -176,7 +232,10 @@ class PlaceOfPeriod {
     const Schema& schema = model_.schema();
     const std::vector<Id> had = courses_before(cohort_, places_, one.student, period_, place_).all;
     const std::span bits = cohort_.bits(one.student, period_);
-    Eigen::ArrayXd residual = Eigen::ArrayXd::Zero(schema.course_count()), variance = residual;
+    Eigen::ArrayXd residual = Eigen::ArrayXd::Zero(schema.course_count()), variance = residual, depth = residual;
+    Eigen::ArrayXd in_subject = Eigen::ArrayXd::Zero(schema.course_count());
+    for (const Id p : had)
+      in_subject(subject_[static_cast<std::size_t>(p)]) += schema.course(p).subject.empty() ? 0 : 1;
     for (std::size_t i = 0; i < asked_.size(); ++i) {
       const Id c = schema.course_of(asked_[i]);
       if (!offered_(c, one.year) || std::ranges::binary_search(had, c)) continue;
@@ -184,6 +243,7 @@ class PlaceOfPeriod {
       const bool is_taken = std::ranges::binary_search(bits, asked_[i]);
       residual(c) = (is_taken ? 1 : 0) - share;
       variance(c) = share * (1 - share);
+      depth(c) = in_subject(subject_[static_cast<std::size_t>(c)]);
       if (!is_taken) continue;
       for (const Id p : had)
         scores.taken(p, c) += 1;
@@ -192,10 +252,18 @@ class PlaceOfPeriod {
     sums.residual.array() += residual;
     sums.variance.array() += variance;
     sums.square.array() += square;
+    const Eigen::ArrayXd depth_variance = depth * variance, depth_square = depth * square;
+    sums.depth_residual.array() += depth * residual;
+    sums.depth_variance.array() += depth_variance;
+    sums.depth2_variance.array() += depth * depth_variance;
+    sums.depth_square.array() += depth_square;
+    sums.depth2_square.array() += depth * depth_square;
     for (const Id p : had) {
       sums.had_residual.row(p).array() += residual.transpose();
       sums.had_variance.row(p).array() += variance.transpose();
       sums.had_square.row(p).array() += square.transpose();
+      sums.had_depth_variance.row(p).array() += depth_variance.transpose();
+      sums.had_depth_square.row(p).array() += depth_square.transpose();
     }
   }
 
@@ -204,7 +272,7 @@ class PlaceOfPeriod {
   const OfferedCourses& offered_;
   const CoursePlaces& places_;
   Id period_, place_;
-  std::vector<Id> asked_;
+  std::vector<Id> asked_, subject_;
 };
 
 }  // namespace
@@ -233,10 +301,13 @@ DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int6
                         scores.taken - scores.residual, std::ssize(chosen)};
   for (Index p = 0; p < courses; ++p) {
     for (Index c = 0; c < courses; ++c) {
-      const double information = scores.information(p, c);
-      if (information <= least_variance) continue;
-      effects.log_odds(p, c) = scores.score(p, c) / information;
-      effects.error(p, c) = std::sqrt(std::max(information, scores.spread(p, c))) / information;
+      const Scores::Pair pair =
+          scores.pair(p, c,
+                      !schema.course(static_cast<Id>(p)).subject.empty() &&
+                          schema.course(static_cast<Id>(p)).subject == schema.course(static_cast<Id>(c)).subject);
+      if (pair.information <= least_variance) continue;
+      effects.log_odds(p, c) = pair.score / pair.information;
+      effects.error(p, c) = std::sqrt(std::max(pair.information, pair.spread)) / pair.information;
     }
   }
   return effects;

@@ -186,6 +186,7 @@ ReportPart prerequisites_part(const ReportContext& context) {
     section.finding.sentences.push_back(sentence_of(
         words::prerequisites_strongest, {context.course(schema, strongest->prerequisite),
                                          context.course(schema, strongest->course), had_it_first(*strongest)}));
+    section.finding.sentences.push_back(sentence_of(words::prerequisites_candidates));
     part.points.push_back(section.finding);
   }
   if (unfollowed > 0) {

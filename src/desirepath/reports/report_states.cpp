@@ -222,6 +222,11 @@ ReportPart states_part(const ReportContext& context) {
     section.notes.push_back(sentence_of(words::states_merged,
                                         {std::to_string(shown.withheld), std::to_string(context.disclosure.least())}));
   std::vector<Paragraph> points;
+  const std::int64_t own = context.input.states.students.student_count(), all = context.input.cohort.student_count();
+  if (own != all && context.disclosure.tells(static_cast<double>(own), static_cast<double>(std::max(own, all)))) {
+    points.push_back(sentence_of(words::states_students, {with_separators(own), with_separators(all)}));
+    section.text.push_back(points.front());
+  }
   if (early != told.end()) {
     points.push_back(sentence_of(words::states_point, {period_of(states, schema, 0), std::to_string(kinds), early->name,
                                                        percent(early->state.profile.share)}));

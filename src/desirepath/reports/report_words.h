@@ -77,6 +77,9 @@ inline constexpr Pattern states_text = {
     "courses that mark it: those its students take far more often than others do."};
 inline constexpr Pattern states_point = {
     "states_point", "Students of period {0} fall into {1} kinds of their own making; the largest is {2} ({3})."};
+inline constexpr Pattern states_students = {
+    "states_students",
+    "The kinds of students and their paths are about {0} students; the rest of this page is about {1}."};
 inline constexpr Text states_caption = "The kinds of students, period by period";
 inline constexpr Pattern states_reading = {
     "states_reading",
@@ -215,6 +218,10 @@ inline constexpr Pattern prerequisites_strongest = {
     "prerequisites_strongest",
     "The strongest is {0} before {1}: of the students of the later course to whom the earlier one had been offered, "
     "{2} had taken it first."};
+inline constexpr Pattern prerequisites_candidates = {
+    "prerequisites_candidates",
+    "These are pairs to look at, not proven rules: where the model does not recognise which programme students are in, "
+    "it also lists courses that merely belong to the same programme."};
 inline constexpr Text nearly_all = "nearly all";
 inline constexpr Pattern prerequisites_unfollowed = {
     "prerequisites_unfollowed",
@@ -434,8 +441,9 @@ inline constexpr Pattern demo_states = {
     "the courses that {4} or more of them take."};
 inline constexpr Pattern demo_answers = {
     "demo_answers",
-    "Prerequisites, plans, delays and typicality: one hidden tree, H = {0}, trained on {1} students of the university; "
-    "calibration: another one trained in the same way on some of the students and asked about others."};
+    "Prerequisites, plans, delays and typicality: {0} hidden trees, H = {1}, trained on {2} students of the "
+    "university; "
+    "calibration: others trained in the same way on some of the students and asked about others."};
 inline constexpr Pattern demo_evaluation = {"demo_evaluation",
                                             "Error by K: {0} at K = {1}, one seed, {2} of these students."};
 inline constexpr Pattern demo_intervals = {
