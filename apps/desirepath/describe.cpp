@@ -4,6 +4,7 @@
 
 #include "program.h"
 #include "raw_table.h"
+#include "setting_options.h"
 
 #include "desirepath/core/archive.h"
 #include "desirepath/core/atomic_file.h"
@@ -23,16 +24,13 @@ void add_describe(Program& program) {
                    /*prints_table=*/true});
   struct Options {
     std::string cohort, figures;
-    std::int64_t min_cell = Disclosure::usual;
+    SettingValues settings;
   };
   auto options = std::make_shared<Options>();
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->type_name("FILE")->required();
   verb.add_output_folder("--figures", options->figures, "folder for the figures as SVG",
                          {{"enrollments.svg", figure_file}, {"courses-per-student.svg", figure_file}});
-  verb.app
-      ->add_option("--min-cell", options->min_cell,
-                   "what rests on fewer students is merged or withheld (under 5 is refused)")
-      ->capture_default_str();
+  add_settings(*verb.app, list_settings(declaration_of<Disclosure>()), options->settings);
   verb.add_force();
   auto table = add_raw_table_options(*verb.app);
   const auto names = CohortDescription::table_names();
@@ -40,7 +38,7 @@ void add_describe(Program& program) {
       concat("with --csv, which table: ", join({names.begin(), names.end()}, ", "),
              "; else that of a DuckDB file with several, or the sheet of a workbook"));
   verb.run = [&verb, options, table, names] {
-    const Disclosure disclosure(options->min_cell);
+    const auto asked = settings_from<Disclosure>(options->settings);
     // One name for two things: what is shown, and what is read. The first has few values.
     const auto given = table->given.find("table");
     std::string shown = given == table->given.end() ? "" : setting_text(given->second);
@@ -53,7 +51,7 @@ void add_describe(Program& program) {
     if (!verb.console->csv || !known) shown.clear();
     if (!shown.empty()) table->given.erase("table");
     const Cohort cohort = open_cohort(options->cohort, *table, *verb.console);
-    CohortDescription description(cohort, disclosure);
+    CohortDescription description(cohort, asked.bound_to(cohort.min_cell()));
     if (!shown.empty()) description.choose_table(shown);
     if (!options->figures.empty()) {
       make_folder(options->figures);

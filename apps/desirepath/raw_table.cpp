@@ -7,6 +7,7 @@
 #include "desirepath/core/archive.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/ingest/prepare.h"
 #include "desirepath/ingest/student_selection.h"
 
@@ -52,8 +53,15 @@ Cohort open_cohort_file(const std::string& path, const RawTableArguments& argume
   const std::string condition = where == arguments.given.end() ? "" : setting_text(where->second);
   if (condition.empty()) return cohort;
   Cohort selected = select_students(cohort, condition);
-  console.say(concat(setting_name("where"), " selects ", with_separators(selected.student_count()), " of ",
-                     counted(cohort.student_count(), "student", "students")));
+  // A refusal that follows must not be answered here.
+  const Disclosure disclosure = Disclosure().bound_to(cohort.min_cell());
+  const auto all = static_cast<double>(cohort.student_count()), chosen = static_cast<double>(selected.student_count());
+  console.say(concat(setting_name("where"), " selects ",
+                     disclosure.tells(chosen, all) ? with_separators(selected.student_count())
+                     : disclosure.tells(chosen)    ? concat("all but ", disclosure.few())
+                                                   : disclosure.few(),
+                     " of ", disclosure.tells(all) ? with_separators(cohort.student_count()) : disclosure.few(),
+                     " students"));
   return selected;
 }
 

@@ -7,6 +7,7 @@
 #include "raw_table.h"
 #include "setting_options.h"
 
+#include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
 #include "desirepath/evaluation/evaluation_file.h"
 
@@ -48,7 +49,7 @@ void add_report(Program& program) {
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, table] {
     Console& console = *verb.console;
-    const auto settings = settings_from<ReportSettings>(options->settings);
+    auto settings = settings_from<ReportSettings>(options->settings);
     const UnseenCourses unseen = options->ignore_unseen ? UnseenCourses::ignore
                                  : console.verbose      ? UnseenCourses::refuse_by_name
                                                         : UnseenCourses::refuse;
@@ -60,6 +61,11 @@ void add_report(Program& program) {
     const Cohort cohort = open_cohort(options->cohort, *table, console);
     const Cohort of_states =
         options->states_cohort.empty() ? cohort : open_cohort(options->states_cohort, *table, console);
+    settings.disclosure = settings.disclosure.bound_to(cohort.min_cell());
+    if (of_states.min_cell() && of_states.min_cell() != settings.disclosure.least()) {
+      throw OptionError(concat("--states-cohort and COHORT were prepared with --min-cell ", *of_states.min_cell(),
+                               " and ", settings.disclosure.least(), ": prepare both with the same one"));
+    }
     const auto seen_by = [&](const Cohort& students, const StoredModel& model) {
       return align_cohort(students, model.model->schema(), unseen, "a model does not know", console);
     };

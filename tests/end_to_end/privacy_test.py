@@ -116,6 +116,65 @@ class Privacy(ProgramTest):
                 if secret not in typed:
                     self.assertNotIn(secret, done, f"{arguments}")
 
+    def test_a_cohort_has_one_bound(self):
+        """Answers under two bounds could be subtracted: the cohort has one, from `prepare` on, and so has all that is made of it."""
+        self.run_program("prepare", "plain.csv", "--min-cell", 20, "--out", "twenty.cohort")
+        states = self.model("twenty.cohort", "cmm", "--emission", "bernoulli", "--states", 2)
+        self.run_program("split", "twenty.cohort", "--out", "parts")
+        for cohort in ("twenty.cohort", next(self.path("parts").glob("train*")).relative_to(self.folder)):
+            told = self.run_program("describe", cohort, "--json").json
+            self.assertEqual(told["min_cell"], 20)
+            self.assertEqual(self.run_program("describe", cohort, "--min-cell", 20, "--json").json, told)
+        self.assertEqual(self.run_program("states", states, "--json").json["min_cell"], 20)
+        for verb in (("describe", "twenty.cohort"), ("states", states, "twenty.cohort", "--by", "major"), ("states", states),
+                     ("pathways", states, "twenty.cohort"), ("report", states, "twenty.cohort", "--out", "p.html")):
+            for least in (10, 30):
+                self.assert_fails(*verb, "--min-cell", least, kind="usage", names=["--min-cell", least, 20])
+        self.assert_fails("prepare", "plain.csv", "--min-cell", 4, "--out", "x.cohort", kind="usage", names=["--min-cell", 5])
+        self.assertFalse(self.path("x.cohort").exists())
+        self.run_program("prepare", "plain.csv", "--out", "ten.cohort")
+        self.assert_fails("report", states, "ten.cohort", "--states-cohort", "twenty.cohort", "--out", "p.html", kind="usage",
+                          names=["--min-cell", 10, 20])
+
+    def test_a_selection_of_few_is_not_counted(self):
+        """What stands above a refusal must not say what it refuses to."""
+        self.run_program("prepare", "plain.csv", "--out", "all.cohort")
+        one = self.run_program("describe", "all.cohort", "--where", f"home = '{GROUP}'", code=5)
+        self.assert_never_says(one.err, 1)
+        self.assert_says(one.err, "--where", 10, 160)
+        rest = self.run_program("describe", "all.cohort", "--where", f"home <> '{GROUP}'")
+        self.assert_never_says(rest.err, 159)
+        half = self.run_program("describe", "all.cohort", "--where", "major = 'Art'", "--json")
+        self.assert_says(half.err, "--where", half.json["students"], 160)
+
+    def test_flows_are_the_same_with_and_without_groups(self):
+        """Of two answers about one cohort and one model, neither tells what the other withholds."""
+        draw = random.Random(8)
+        for size in (90, 150, 400):
+            rows = ["student,period,course,home"]
+            for student in range(size):
+                kind = student % 2
+                for period in (1, 2, 3):
+                    kind = 1 - kind if draw.random() < 0.06 else kind
+                    taken = [c for c in range(8) if draw.random() < (0.7 if c % 2 == kind else 0.1)] or [kind]
+                    rows += [f"S{student},{period},C{c},{'far' if draw.random() < 0.02 or student % 5 == 0 else 'near'}" for c in taken]
+            self.write("few.csv", "\n".join(rows) + "\n")
+            self.run_program("prepare", "few.csv", "--out", "few.cohort", "--force")
+            states = self.model("few.cohort", "cmm", "--emission", "bernoulli", "--states", 2)
+            flows = self.run_program("pathways", states, "few.cohort", "--json").json
+            for extra in (("--by", "home"), ("--by", "home", "--q", 1)):
+                by = self.run_program("pathways", states, "few.cohort", *extra, "--json").json
+                for part in ("nodes", "links", "paths", "periods", "node_sizes", "withheld_students"):
+                    self.assertEqual(by[part], flows[part], (size, part))
+            cells = self.run_program("states", states, "few.cohort", "--by", "home", "--json").json
+            self.assertEqual([period["enrolled"] for period in cells["periods"]], [period["enrolled"] for period in flows["periods"]])
+            sizes = {(node["period"], str(node["state"])): node["students"] for node in flows["nodes"]}
+            for row in cells["rows"]:
+                self.assertIn((row["period"], row["state"]), sizes)
+                if flows["node_sizes"] != "exact":
+                    self.assertIsNone(row["students"])
+                    self.assertIsNone(row["share"])
+
     def run_any(self, *arguments):
         done = subprocess.run(self.command(*arguments), cwd=self.folder, capture_output=True, text=True)
         self.assertNotEqual(done.returncode, 1, done.stderr)

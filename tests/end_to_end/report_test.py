@@ -170,7 +170,7 @@ class Report(ProgramTest):
         for arguments, kind, names in (
                 (("--sections", "state"), "usage", ["state", "states"]), (("--highlight", "9"), "usage", ["--highlight", 9]),
                 (("--by", "residenc"), "usage", ["residenc", "residence"]), (("--min-cell", 4), "usage", ["--min-cell"]),
-                (("--width", "wide"), "usage", ["--width", "flow", "probability"]), (("--min-cell", 501), "privacy", ["--min-cell", 501]),
+                (("--width", "wide"), "usage", ["--width", "flow", "probability"]), (("--min-cell", 501), "usage", ["--min-cell", 501, 10]),
                 (("--evaluation", "truth.json"), "input", ["truth.json", "evaluation.json"]),
                 (("--answers", "missing.desirepath"), "disk", ["missing.desirepath"])):
             self.assert_fails(*pages, *arguments, "--out", "new.html", kind=kind, names=names)

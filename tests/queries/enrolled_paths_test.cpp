@@ -99,15 +99,14 @@ TEST(EnrolledPaths, SmallReasonsAreShownTogetherAndNeverInAState) {
   const HiddenChain chain = chain_of(2, 2);
   const auto at = [](EnrollmentStatus status) { return place_of(status, 2); };
   // 6 away and 40 left together.
-  StateFlows flows = flows_of({{{0, 0}, 60}, {{0, at(left)}, 40}, {{0, at(away)}, 6}, {{1, 1}, 50}}, chain,
-                              Disclosure(10), {}, NodeSizes::exact);
+  StateFlows flows =
+      flows_of({{{0, 0}, 60}, {{0, at(left)}, 40}, {{0, at(away)}, 6}, {{1, 1}, 50}}, chain, Disclosure(10));
   const PathNode* others = node_named(flows, 1, "not enrolled");
   ASSERT_NE(others, nullptr);
   EXPECT_EQ(others->students, 46);
   EXPECT_EQ(flows.steps[1].enrolled, 110);
   // 6 away alone: neither they nor how many were enrolled can be told.
-  flows = flows_of({{{0, 0}, 60}, {{0, at(away)}, 6}, {{1, 1}, 50}, {{1, 0}, 20}}, chain, Disclosure(10), {},
-                   NodeSizes::exact);
+  flows = flows_of({{{0, 0}, 60}, {{0, at(away)}, 6}, {{1, 1}, 50}, {{1, 0}, 20}}, chain, Disclosure(10));
   EXPECT_EQ(students_of(flows, 1), 136);
   for (const PathNode& node : flows.nodes) {
     if (node.step == 0) continue;
@@ -140,7 +139,7 @@ TEST(EnrolledPaths, SharesWithinGroupsAreOfEnrolledStudents) {
   add(60, 1, {0, 0});
   add(20, 1, {1, 1});
   add(20, 1, {1, place_of(left, 2)});
-  const StateFlows flows = flows_of(count_paths(paths), chain, Disclosure(10), {}, NodeSizes::exact);
+  const StateFlows flows = flows_of(count_paths(paths), chain, Disclosure(10));
   const Compute compute(1);
   const LabelNull null{std::vector<Id>(paths.size(), 0), RandomStream(5), compute};
   const std::vector<GroupShare> shares = compare_groups(flows, paths, groups, Disclosure(10), null, 1).shares;
@@ -161,6 +160,45 @@ TEST(EnrolledPaths, SharesWithinGroupsAreOfEnrolledStudents) {
     const bool is_later = flows.nodes[cell.node].step == 1;
     EXPECT_EQ(cell.group_students, !is_later ? 100 : cell.group == "here" ? 40 : 80);
   }
+}
+
+TEST(EnrolledPaths, GroupsRefineTheFlowsAndNeverTellSizesThatThoseWithhold) {
+  const HiddenChain chain = chain_of(2, 2);
+  std::vector<std::vector<Id>> paths;
+  StudentGroups groups{{"here", "there"}, {}};
+  const auto add = [&](int count, Id group, std::vector<Id> path) {
+    for (int i = 0; i < count; ++i) {
+      paths.push_back(path);
+      groups.of_student.push_back(group);
+    }
+  };
+  // 8 and 9 of the two states change: their sizes would tell of them.
+  add(70, 0, {0, 0});
+  add(21, 1, {0, 0});
+  add(8, 1, {0, 1});
+  add(15, 0, {1, 1});
+  add(45, 1, {1, 1});
+  add(9, 0, {1, 0});
+  const StateFlows flows = flows_of(count_paths(paths), chain, Disclosure(10));
+  ASSERT_FALSE(flows.exact_sizes);
+  const Compute compute(1);
+  const LabelNull null{std::vector<Id>(paths.size(), 0), RandomStream(5), compute};
+  // Which share is larger may be told, but not by how much.
+  const ComparedGroups compared = compare_groups(flows, paths, groups, Disclosure(10), null, 0.05);
+  ASSERT_FALSE(compared.shares.empty());
+  for (const GroupShare& share : compared.shares) {
+    EXPECT_FALSE(share.has_told_sizes);
+    EXPECT_LE(share.q, 0.05);
+  }
+  int judged = 0;
+  for (const StateGroupCell& cell : states_by_group(flows, paths, groups, Disclosure(10), null).cells) {
+    EXPECT_TRUE(cell.hidden);
+    EXPECT_FALSE(cell.has_share);
+    judged += cell.q ? 1 : 0;
+    const bool is_first = flows.nodes[cell.node].states.front() == 0;
+    if (cell.q) EXPECT_EQ(cell.is_more, is_first == (cell.group == "here"));
+  }
+  EXPECT_EQ(judged, 8);
 }
 
 }  // namespace

@@ -10,18 +10,36 @@
 
 namespace desirepath::inline disclosure {
 
-Disclosure::Disclosure(std::int64_t least) : least_(least) {
+Disclosure::Disclosure(std::int64_t least) : asked_(least) {
   if (least < fewest)
     throw OptionError(concat(setting_name("min-cell"), " under ", fewest,
                              " is refused: what is shown would rest on single students"));
 }
 
 void Disclosure::declare(SettingVisitor& visit) {
-  visit(Setting("min-cell", "what rests on fewer students is merged or withheld").at_least(fewest), least_);
+  visit(
+      Setting("min-cell",
+              concat("what rests on fewer students is merged or withheld (default: what the cohort was prepared with, "
+                     "else ",
+                     usual, ")"))
+          .at_least(fewest),
+      asked_);
+}
+
+Disclosure Disclosure::bound_to(std::optional<std::int64_t> recorded) const {
+  if (!recorded) return *this;
+  if (asked_ && *asked_ != *recorded) {
+    throw OptionError(concat(setting_name("min-cell"), " ", *asked_, ": the cohort was prepared with ", *recorded,
+                             ", and numbers shown under both could be subtracted; 'desirepath prepare' with ",
+                             setting_name("min-cell"), " changes it"));
+  }
+  Disclosure bound;
+  bound.recorded_ = *recorded;
+  return bound;
 }
 
 void Disclosure::require(std::int64_t students) const {
-  if (students >= least_) return;
+  if (students >= least()) return;
   throw PrivacyError(
       concat("the answer would rest on ", few(), " students (", setting_name("min-cell"), "): nothing is shown"));
 }
@@ -55,7 +73,7 @@ Hidden Disclosure::hide_overlapping(const std::vector<double>& parts) const {
 }
 
 std::string Disclosure::few() const {
-  return concat("fewer than ", least_);
+  return concat("fewer than ", least());
 }
 
 }  // namespace desirepath::inline disclosure

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,18 @@ class Disclosure {
   /// As the setting min-cell.
   void declare(SettingVisitor& visit);
 
-  std::int64_t least() const { return least_; }
+  /// Every cohort has one bound: answers under two bounds could be subtracted from each other. `recorded` is the bound
+  /// of the cohort or model that is asked, nothing where it has none. Throws OptionError where another one was asked
+  /// for.
+  Disclosure bound_to(std::optional<std::int64_t> recorded) const;
+
+  std::int64_t least() const { return asked_.value_or(recorded_); }
   /// Throws PrivacyError where all of it would rest on fewer students.
   void require(std::int64_t students) const;
 
   /// Whether a number of students is none or enough.
   bool tells(double students) const {
-    return students <= 0 || students >= static_cast<double>(least_) - rounding_of_sums;
+    return students <= 0 || students >= static_cast<double>(least()) - rounding_of_sums;
   }
   /// Of a group whose size is told as well: whoever is not in it must be none or enough too.
   bool tells(double students, double of) const { return tells(students) && tells(of - students); }
@@ -52,7 +58,8 @@ class Disclosure {
 
  private:
   static constexpr double rounding_of_sums = 1e-9;
-  std::int64_t least_ = usual;
+  std::optional<std::int64_t> asked_;  // by the user
+  std::int64_t recorded_ = usual;
 };
 
 }  // namespace desirepath::inline disclosure

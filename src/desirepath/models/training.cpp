@@ -157,6 +157,7 @@ std::string training_record(const TrainingTask& task, const FitResult& result) {
   nlohmann::ordered_json json;
   json["options"] = task.record();
   json["data_fingerprint"] = task.cohort.fingerprint();
+  if (task.cohort.min_cell()) json["min_cell"] = *task.cohort.min_cell();
   nlohmann::ordered_json found = result.to_json();
   found.erase("seconds");
   if (!result.state_students.empty()) found["state_students"] = result.state_students;

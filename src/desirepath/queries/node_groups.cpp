@@ -30,7 +30,16 @@ class StepGroups {
   std::size_t end() const { return nodes_.back() + 1; }
 
   /// False where no choice of cells will do.
-  bool hide(const Disclosure& disclosure, NodeGroups& result) const {
+  bool hide(const StateFlows& told, const Disclosure& disclosure, NodeGroups& result) const {
+    std::vector<double> enrolled = result.sizes;
+    for (std::size_t g = 0; g < groups_; ++g)
+      enrolled[g] -= not_enrolled_[g];
+    result.enrolled.push_back(std::move(enrolled));
+    result.shares.push_back(shares_);
+    if (!told.exact_sizes) {
+      result.hidden_enrolled.emplace_back(groups_, 1);
+      return true;
+    }
     // From nodes to groups: students who were not enrolled meet on the way, and only how many they are is told.
     const std::size_t rows = nodes_.size(), meet = rows, columns = rows + groups_;
     std::vector<StudentFlow> flows;
@@ -48,12 +57,7 @@ class StepGroups {
       for (std::size_t g = 0; g < groups_; ++g)
         result.hidden[nodes_[r]][g] = (*hidden)[r * groups_ + g];
     }
-    std::vector<double> enrolled = result.sizes;
-    for (std::size_t g = 0; g < groups_; ++g)
-      enrolled[g] -= not_enrolled_[g];
-    result.enrolled.push_back(std::move(enrolled));
     result.hidden_enrolled.emplace_back(hidden->end() - static_cast<std::ptrdiff_t>(groups_), hidden->end());
-    result.shares.push_back(shares_);
     return true;
   }
 
@@ -74,7 +78,7 @@ bool hide_steps(const StateFlows& flows, const Disclosure& disclosure, NodeGroup
   result.shares.clear();
   for (std::size_t first = 0; first < flows.nodes.size();) {
     const StepGroups step(flows, result.counts, first, result.sizes.size());
-    if (!step.hide(disclosure, result)) return false;
+    if (!step.hide(flows, disclosure, result)) return false;
     first = step.end();
   }
   return true;

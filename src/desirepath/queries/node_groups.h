@@ -21,8 +21,9 @@ struct NodeGroups {
   std::vector<StepShares> shares;  // what shares of a step are of
 };
 
-/// Groups are merged until, in every step, what is told of nodes and groups keeps each small number hidden. Throws
-/// PrivacyError where that leaves one group.
+/// Groups are merged until, in every step, what is told of nodes and groups keeps each small number hidden, given the
+/// sizes of nodes and groups. Where the flows withhold the sizes of nodes, all cells are hidden: two of them would tell
+/// a size. Throws PrivacyError where that leaves one group.
 NodeGroups count_groups(const StateFlows& flows, const std::vector<std::vector<Id>>& paths, const StudentGroups& groups,
                         const Disclosure& disclosure);
 

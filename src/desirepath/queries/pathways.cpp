@@ -94,17 +94,20 @@ ComparedGroups compare_groups(const StateFlows& flows, const std::vector<std::ve
       const double size = enrolled[g], inside = counted.counts[n][g];
       const double others = all - size, others_inside = in_all - inside;
       // Whoever is not in it can be few as well.
-      const bool is_told = counted.hidden[n][g] == 0 && counted.hidden_enrolled[step][g] == 0 &&
-                           std::ranges::all_of(std::initializer_list<double>{inside, size - inside, others_inside,
-                                                                             others - others_inside},
-                                               [&](double count) { return disclosure.rests(count); });
-      if (!is_told) continue;
+      const bool is_hidden = counted.hidden[n][g] != 0 || counted.hidden_enrolled[step][g] != 0;
+      const auto rests = [&](double count) { return disclosure.rests(count); };
+      if ((flows.exact_sizes && is_hidden) ||
+          !std::ranges::all_of(
+              std::initializer_list<double>{inside, size - inside, others_inside, others - others_inside}, rests))
+        continue;
       const GroupShare share{n,
                              counted.groups.names[g],
                              static_cast<std::int64_t>(size),
                              static_cast<std::int64_t>(others),
                              inside / size,
-                             others_inside / others};
+                             others_inside / others,
+                             1,
+                             flows.exact_sizes};
       if (is_mirrored(counted.sizes.size(), g, share.difference())) continue;
       found.push_back(share);
       cells.push_back({n, g});
@@ -114,8 +117,12 @@ ComparedGroups compare_groups(const StateFlows& flows, const std::vector<std::ve
   for (std::size_t i = 0; i < found.size(); ++i)
     found[i].q = chance.q[i];
   std::erase_if(found, [&](const GroupShare& share) { return share.q > most_q; });
-  std::ranges::stable_sort(found, std::ranges::greater(),
-                           [](const GroupShare& share) { return std::abs(share.difference()) - 1.96 * share.error(); });
+  // The order would tell of sizes that are withheld.
+  if (flows.exact_sizes) {
+    std::ranges::stable_sort(found, std::ranges::greater(), [](const GroupShare& share) {
+      return std::abs(share.difference()) - 1.96 * share.error();
+    });
+  }
   return {std::move(found), chance.findings.cut(most_q)};
 }
 

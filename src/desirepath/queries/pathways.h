@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "desirepath/queries/label_permutation.h"
@@ -83,12 +84,12 @@ using PathCounts = std::map<std::vector<Id>, double>;
 PathCounts count_paths(const std::vector<std::vector<Id>>& paths);
 PathCounts expected_paths(const HiddenStates& states, double students);
 
-/// What may be told of nodes, flows and paths together. Where nearly all of a node go one way, its size and that flow
-/// would tell of the few who do not: then either is withheld, whichever leaves more to tell, or always the flow.
-enum class NodeSizes { exact, as_told };
+/// What may be told of nodes, flows and paths together: the one decision about the states of a cohort, which every
+/// answer refines and none makes anew. Where nearly all of a node go one way, its size and that flow would tell of the
+/// few who do not: then either is withheld, whichever leaves more to tell.
 ///  names: of (step, state), in place of those made of courses.
 StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosure& disclosure,
-                    const std::map<std::pair<Id, Id>, std::string>& names = {}, NodeSizes sizes = NodeSizes::as_told);
+                    const std::map<std::pair<Id, Id>, std::string>& names = {});
 
 /// Whether a path leads through states alone: its students were enrolled in every step.
 bool is_through_states(const StateFlows& flows, const StatePath& path);
@@ -99,11 +100,17 @@ struct GroupShare {
   std::string group;
   std::int64_t students = 0, others = 0;  // of the group and of the others
   double share = 0, others_share = 0;
-  double q = 1;  // of so large a difference by chance
+  double q = 1;                // of so large a difference by chance
+  bool has_told_sizes = true;  // else it may only be said which share is larger: shares would tell sizes of nodes
 
   double difference() const { return share - others_share; }
   double error() const;
 };
+
+/// Of a group beside the others: "more" or "less".
+constexpr std::string_view compared_word(double difference) {
+  return difference > 0 ? "more" : "less";
+}
 
 struct ComparedGroups {
   std::vector<GroupShare> shares;  // the surest difference first
@@ -111,7 +118,8 @@ struct ComparedGroups {
 };
 
 /// Differences with a q of at most `most_q` against permuted labels. Small groups are merged, and cells of few
-/// students, or telling of such, are left out; of two groups, which mirror each other, the larger share is told.
+/// students, or telling of such, are left out; of two groups, which mirror each other, the larger share is told. Where
+/// the flows withhold the sizes of nodes, only which share is larger may be told.
 ComparedGroups compare_groups(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
                               const StudentGroups& groups, const Disclosure& disclosure, const LabelNull& null,
                               double most_q);

@@ -143,6 +143,8 @@ class PathwaysAnswer : public Answer {
       lines.emplace_back(
           "how many are in a state is not told, since it would tell of the few who leave it: shares of who leaves it "
           "are of the flows that are told");
+      if (!by.empty())
+        lines.push_back(concat("shares by ", by, " are withheld: they would tell how many are in a state"));
     }
     return lines;
   }
@@ -182,13 +184,20 @@ class PathwaysAnswer : public Answer {
                 {"low", 3},
                 {"high", 3},
                 {"q", 4},
-                {"students"}});
+                {"students"},
+                {"compared"}});
     for (std::size_t i = 0; i < std::min(most, groups.shares.size()); ++i) {
       const GroupShare& share = groups.shares[i];
       const PathNode& node = flows.nodes[share.node];
-      rows.add_row({schema.period(node.step), node.name, share.group, share.share, share.others_share,
-                    share.difference(), share.difference() - 1.96 * share.error(),
-                    share.difference() + 1.96 * share.error(), rounded_chance(share.q), share.students});
+      std::vector<Cell> row = {schema.period(node.step), node.name, share.group, Cell(), Cell(), Cell(), Cell(), Cell(),
+                               rounded_chance(share.q)};
+      if (share.has_told_sizes) {
+        row[3] = share.share, row[4] = share.others_share, row[5] = share.difference();
+        row[6] = share.difference() - 1.96 * share.error(), row[7] = share.difference() + 1.96 * share.error();
+      }
+      row.push_back(share.has_told_sizes ? Cell(share.students) : Cell());
+      row.emplace_back(std::string(compared_word(share.difference())));
+      rows.add_row(std::move(row));
     }
     return rows;
   }
@@ -244,9 +253,7 @@ std::unique_ptr<Answer> answer_pathways(const QueryInput& input) {
     settings.disclosure.require(input.cohort->student_count());
     const std::vector<std::vector<Id>> paths = enrolled_paths(states, *input.cohort, input.compute);
     answer->is_counted = true;
-    // Shares within groups tell the sizes of nodes.
-    answer->flows = flows_of(count_paths(paths), model, settings.disclosure, names,
-                             settings.by.empty() ? NodeSizes::as_told : NodeSizes::exact);
+    answer->flows = flows_of(count_paths(paths), model, settings.disclosure, names);
     answer->source = concat("the most likely path of each of ", with_separators(std::ssize(paths)),
                             " students, through the periods in which they were enrolled");
     if (!settings.by.empty()) {

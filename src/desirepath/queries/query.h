@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,8 +32,12 @@ struct QueryInput {
   const Model& model() const { return *stored.model; }
   template <class Settings>
   Settings read() const {
-    return settings_from<Settings>(settings);
+    auto read = settings_from<Settings>(settings);
+    if constexpr (requires { read.disclosure; }) read.disclosure = read.disclosure.bound_to(min_cell());
+    return read;
   }
+  /// The bound of the students asked about, or, where nobody is, of those the model was trained on.
+  std::optional<std::int64_t> min_cell() const;
 };
 
 enum class CohortUse { none, optional, required };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <nlohmann/json.hpp>
 
@@ -28,24 +29,34 @@ StateGroups states_by_group(const StateFlows& flows, const std::vector<std::vect
   const NodeGroups counted = count_groups(flows, paths, groups, disclosure);
   std::vector<StateGroupCell> cells;
   std::vector<GroupDifferences::Cell> told;
+  std::vector<std::size_t> judged;
   for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
     const PathNode& node = flows.nodes[n];
     if (node.kind == NodeKind::not_enrolled) continue;
     const auto step = static_cast<std::size_t>(node.step);
+    const std::vector<double>& enrolled = counted.enrolled[step];
+    const double in_all = std::accumulate(counted.counts[n].begin(), counted.counts[n].end(), 0.0);
+    const double all = std::accumulate(enrolled.begin(), enrolled.end(), 0.0);
     for (std::size_t g = 0; g < counted.sizes.size(); ++g) {
+      const double inside = counted.counts[n][g], size = enrolled[g];
       cells.push_back({n, counted.groups.names[g], counted.hidden[n][g] != 0,
                        node.kind == NodeKind::states && counted.shares[step] != StepShares::none &&
                            counted.hidden_enrolled[step][g] == 0 && counted.enrolled[step][g] > 0,
                        counted.shares[step] == StepShares::of_enrolled, std::llround(counted.counts[n][g]),
                        std::llround(counted.enrolled[step][g]), std::llround(node.students)});
-      if (!cells.back().hidden) told.push_back({n, g});
+      cells.back().is_more = inside * (all - size) > (in_all - inside) * size;
+      const bool rests = std::ranges::all_of(
+          std::initializer_list<double>{inside, size - inside, in_all - inside, all - size - (in_all - inside)},
+          [&](double count) { return disclosure.rests(count); });
+      const bool is_judged = flows.exact_sizes ? !cells.back().hidden : rests && node.kind == NodeKind::states;
+      if (!is_judged) continue;
+      judged.push_back(cells.size() - 1);
+      told.push_back({n, g});
     }
   }
   auto chance = node_differences(flows, paths, counted.groups, null.strata).chance(told, null);
-  std::size_t next = 0;
-  for (StateGroupCell& cell : cells) {
-    if (!cell.hidden) cell.q = chance.q[next++];
-  }
+  for (std::size_t i = 0; i < judged.size(); ++i)
+    cells[judged[i]].q = chance.q[i];
   return {std::move(cells), std::move(chance.findings)};
 }
 
@@ -66,8 +77,7 @@ class StateGroupsAnswer : public Answer {
     disclosure.require(input.cohort->student_count());
     const StudentGroups groups = groups_of(*input.cohort, by_);
     const auto paths = enrolled_paths(states_, *input.cohort, input.compute);
-    flows_ =
-        flows_of(count_paths(paths), input.model(), disclosure_, given_names(input.model(), names), NodeSizes::exact);
+    flows_ = flows_of(count_paths(paths), input.model(), disclosure_, given_names(input.model(), names));
     const LabelNull null{label_strata(*input.cohort, by_), RandomStream(input.seed).child("labels"), input.compute};
     StateGroups compared = states_by_group(flows_, paths, groups, disclosure_, null);
     cells_ = std::move(compared.cells);
@@ -97,7 +107,8 @@ class StateGroupsAnswer : public Answer {
                 {"of_state", 3},
                 {"of_state_low", 3},
                 {"of_state_high", 3},
-                {"q", 4}});
+                {"q", 4},
+                {"compared"}});
     for (const StateGroupCell& cell : cells_) {
       const PathNode& node = flows_.nodes[cell.node];
       std::vector<Cell> row = {period_of(states_, schema_, node.step),
@@ -113,8 +124,8 @@ class StateGroupsAnswer : public Answer {
         }
         const Interval of_state = share_interval(cell.students, cell.state_students);
         row[9] = cell.share_of_state(), row[10] = of_state.low, row[11] = of_state.high;
-        row[12] = rounded_chance(cell.q);
       }
+      if (cell.q) row[12] = rounded_chance(*cell.q), row[13] = std::string(compared_word(cell.is_more ? 1 : -1));
       rows.add_row(std::move(row));
     }
     return rows;
@@ -135,8 +146,10 @@ class StateGroupsAnswer : public Answer {
       if (!cell.hidden) {
         if (cell.has_share) row[5] = words(cell.share(), share_interval(cell.students, cell.group_students));
         row[6] = words(cell.share_of_state(), share_interval(cell.students, cell.state_students));
-        if (cell.q <= most_q_) row[7] = rounded_chance(cell.q);
+      } else if (cell.q) {
+        row[5] = concat("withheld (", compared_word(cell.is_more ? 1 : -1), " than others)");
       }
+      if (cell.q && *cell.q <= most_q_) row[7] = rounded_chance(*cell.q);
       rows.add_row(std::move(row));
     }
     rows.print_text(out);
@@ -150,6 +163,12 @@ class StateGroupsAnswer : public Answer {
         enrolled_words(flows_, states_, schema_)};
     lines.push_back(concat("q: where the group differs from all others by more than chance (", setting_name("q"), " ",
                            shortest(most_q_), "), against labels permuted among students of the same entry year"));
+    if (!flows_.exact_sizes) {
+      lines.emplace_back(
+          "how many are in a state is withheld, as in 'pathways', and so are all shares: they would tell of the few "
+          "who "
+          "leave it");
+    }
     std::vector<std::string> of_all;
     for (const StateGroupCell& cell : cells_) {
       const std::string period = period_of(states_, schema_, flows_.nodes[cell.node].step);

@@ -1,6 +1,7 @@
 // Who is in a state: shares of the states within groups of students, and of the groups within states.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,9 @@ struct StateGroupCell {
   bool has_share = true;       // where how many of the group were enrolled in the step may be told
   bool is_of_enrolled = true;  // else the share is of all students of the group, nearly all of whom were
   std::int64_t students = 0, group_students = 0, state_students = 0;
-  double q = 1;  // of so large a difference from the other groups by chance
+  // Of so large a difference from the other groups by chance; nothing where that may not be told.
+  std::optional<double> q = std::nullopt;
+  bool is_more = false;  // the share within the group than that within the others
 
   double share() const { return static_cast<double>(students) / static_cast<double>(group_students); }
   double share_of_state() const { return static_cast<double>(students) / static_cast<double>(state_students); }
@@ -35,7 +38,8 @@ struct StateGroups {
 };
 
 /// Every state by every group, small groups merged, node by node; students who were not enrolled are in none. Cells of
-/// few students are hidden, and as many more as keep them from following from the totals.
+/// few students are hidden, and as many more as keep them from following from the totals; all are where the flows
+/// withhold the sizes of nodes.
 StateGroups states_by_group(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
                             const StudentGroups& groups, const Disclosure& disclosure, const LabelNull& null);
 

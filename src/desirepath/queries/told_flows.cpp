@@ -360,7 +360,7 @@ std::optional<StateFlows> flows_without_sizes(const NodeChoice& choice, const Fl
 }  // namespace
 
 StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosure& disclosure,
-                    const std::map<std::pair<Id, Id>, std::string>& names, NodeSizes sizes) {
+                    const std::map<std::pair<Id, Id>, std::string>& names) {
   const HiddenStates& states = *model.hidden_states();
   const NodeChoice choice(counts, states.step_count(), states.state_count(), disclosure);
   const FlowTask task{counts, model, disclosure, names};
@@ -371,7 +371,7 @@ StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosu
   }
   StateFlows exact = flows_with_sizes(choice, task);
   exact.largest_path = largest;
-  if (sizes == NodeSizes::exact || exact.withheld <= 0) return exact;
+  if (exact.withheld <= 0) return exact;
   std::optional<StateFlows> told = flows_without_sizes(choice, task);
   if (told) told->largest_path = largest;
   // With sizes, every step adds up to the same students. More nodes, or many more flows, are worth more.

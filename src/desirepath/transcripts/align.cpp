@@ -65,6 +65,7 @@ Aligned align_to(const Cohort& cohort, const Schema& schema, UnseenCourses unsee
   parts.students = cohort.students();
   parts.attributes = cohort.attributes();
   parts.provenance = cohort.provenance();
+  parts.min_cell = cohort.min_cell();
   parts.status_basis = cohort.status_basis();
   parts.calendar = {cohort.calendar().terms, cohort.calendar().data_end, cohort.calendar().step, {}, {}};
   BinaryMatrixBuilder enrollments(schema.bit_count());

@@ -11,6 +11,7 @@
 #include "desirepath/core/nearest_name.h"
 #include "desirepath/core/settings.h"
 #include "desirepath/core/text.h"
+#include "desirepath/disclosure/disclosure.h"
 
 namespace desirepath::inline transcripts {
 
@@ -91,10 +92,17 @@ const Attribute& Cohort::attribute(std::string_view name) const {
                            names.empty() ? "; the cohort has none" : "; there are: ", join(names, ", ")));
 }
 
+Cohort Cohort::with_min_cell(std::int64_t min_cell) const {
+  CohortParts parts = *parts_;
+  parts.min_cell = Disclosure(min_cell).least();
+  return Cohort(std::move(parts));
+}
+
 Cohort Cohort::select(std::span<const std::int64_t> students) const {
   CohortParts chosen;
   chosen.schema = schema();
   chosen.provenance = parts_->provenance;
+  chosen.min_cell = min_cell();
   chosen.status_basis = status_basis();
   chosen.calendar = {calendar().terms, calendar().data_end, calendar().step, {}, {}};
   const Id periods = schema().period_count();
@@ -222,6 +230,7 @@ ArchiveWriter Cohort::to_archive() const {
   archive.set("schema", schema().to_json().dump());
   archive.set("provenance", parts_->provenance);
   archive.set("fingerprint", fingerprint());
+  if (min_cell()) archive.set("min_cell", std::to_string(*min_cell()));
   if (status_basis() != StatusBasis::earlier_version)
     archive.set("status_basis", std::string(name_of_value(status_basis())));
   archive.add_texts("students", parts_->students);
@@ -278,6 +287,11 @@ Cohort Cohort::load(const ArchiveReader& archive) {
     parts.schema = Schema::from_json(schema);
     parts.provenance = archive.metadata("provenance");
     if (!is_provenance(parts.provenance)) throw InputError("the record of how it was made");
+    if (archive.has_metadata("min_cell")) {
+      const auto least = number_in<std::int64_t>(archive.metadata("min_cell"));
+      if (!least || *least < Disclosure::fewest) throw InputError("the fewest students that may be shown");
+      parts.min_cell = least;
+    }
     parts.students = archive.read_texts("students");
     const auto students = static_cast<std::int64_t>(parts.students.size());
     const std::int64_t periods = parts.schema.period_count();

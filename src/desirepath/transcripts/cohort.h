@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,7 +34,8 @@ struct CohortParts {
   BinaryMatrix enrollments;  // rows (student, period), empty unless enrolled; columns bits of the schema
   Calendar calendar;
   std::vector<Attribute> attributes;
-  std::string provenance = "{}";  // JSON: how it was made (sources, options, counts at each filter)
+  std::string provenance = "{}";         // JSON: how it was made (sources, options, counts at each filter)
+  std::optional<std::int64_t> min_cell;  // the fewest students that anything shown of it may rest on
 };
 
 /// Immutable; copies share the same memory.
@@ -46,6 +48,8 @@ class Cohort {
   std::int64_t student_count() const { return static_cast<std::int64_t>(parts_->students.size()); }
   const std::vector<std::string>& students() const { return parts_->students; }
   const std::string& provenance() const { return parts_->provenance; }
+  /// The fewest students that anything shown of it may rest on; nothing where that is not settled.
+  std::optional<std::int64_t> min_cell() const { return parts_->min_cell; }
 
   EnrollmentStatus status(std::int64_t student, Id period) const { return parts_->status[row(student, period)]; }
   bool enrolled(std::int64_t student, Id period) const { return status(student, period) == EnrollmentStatus::enrolled; }
@@ -91,6 +95,7 @@ class Cohort {
   /// Throws OptionError that names the nearest attribute there is.
   const Attribute& attribute(std::string_view name) const;
 
+  Cohort with_min_cell(std::int64_t min_cell) const;
   /// The students with these numbers, in this order.
   Cohort select(std::span<const std::int64_t> students) const;
   /// Digest of everything but provenance: equal cohorts, equal fingerprints.
