@@ -196,7 +196,9 @@ TEST(EnrolledPaths, GroupsRefineTheFlowsAndNeverTellSizesThatThoseWithhold) {
     EXPECT_FALSE(cell.has_share);
     judged += cell.q ? 1 : 0;
     const bool is_first = flows.nodes[cell.node].states.front() == 0;
-    if (cell.q) EXPECT_EQ(cell.is_more, is_first == (cell.group == "here"));
+    if (cell.q) {
+      EXPECT_EQ(cell.is_more, is_first == (cell.group == "here"));
+    }
   }
   EXPECT_EQ(judged, 8);
 }
