@@ -1,8 +1,8 @@
 #include "desirepath/core/rounded.h"
 
-#include <gtest/gtest.h>
-
 #include <limits>
+
+#include <gtest/gtest.h>
 
 namespace desirepath {
 namespace {
