@@ -599,8 +599,9 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
     const StoredModel stored = fitted(cohort, "nb", 2);
     const std::string where = "cohort " + std::to_string(round);
     const Attribute& home = cohort.attribute("home");
-    // Delays: students of each (course, group) there in two periods.
-    const Json delays = ask("delays", stored, cohort, {{"by", std::string("home")}, {"q", 1.0}});
+    // Delays: students of each (course, group) there in two periods, all of them.
+    const Json delays =
+        ask("delays", stored, cohort, {{"by", std::string("home")}, {"q", 1.0}, {"students", std::int64_t{5000}}});
     if (!delays.is_null()) {
       std::vector<std::int64_t> seen;
       for (const std::int64_t s : all_of(cohort)) {

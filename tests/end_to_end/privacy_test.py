@@ -6,7 +6,7 @@ import random
 import subprocess
 import unittest
 
-from program import ProgramTest
+from program import KINDS, ProgramTest
 
 ID, NAME, COURSE, GROUP = "PLANTED-4711", "Xanthippe Plantagenet", "RARECOURSE 999", "Lonelyville"
 SECRETS = (ID, NAME, COURSE, GROUP, NAME.split()[0], COURSE.split()[0])
@@ -139,9 +139,11 @@ class Privacy(ProgramTest):
     def test_a_selection_of_few_is_not_counted(self):
         """What stands above a refusal must not say what it refuses to."""
         self.run_program("prepare", "plain.csv", "--out", "all.cohort")
-        one = self.run_program("describe", "all.cohort", "--where", f"home = '{GROUP}'", code=5)
-        self.assert_never_says(one.err, 1)
-        self.assert_says(one.err, "--where", 10, 160)
+        one = subprocess.run(self.command("describe", "all.cohort", "--where", f"home = '{GROUP}'"), cwd=self.folder, capture_output=True,
+                             text=True)
+        self.assertEqual(one.returncode, KINDS["privacy"], one.stderr)
+        self.assert_never_says(one.stderr, 1)
+        self.assert_says(one.stderr, "--where", 10, 160)
         rest = self.run_program("describe", "all.cohort", "--where", f"home <> '{GROUP}'")
         self.assert_never_says(rest.err, 159)
         half = self.run_program("describe", "all.cohort", "--where", "major = 'Art'", "--json")

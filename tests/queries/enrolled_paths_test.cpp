@@ -107,7 +107,7 @@ TEST(EnrolledPaths, SmallReasonsAreShownTogetherAndNeverInAState) {
   EXPECT_EQ(flows.steps[1].enrolled, 110);
   // 6 away alone: neither they nor how many were enrolled can be told.
   flows = flows_of({{{0, 0}, 60}, {{0, at(away)}, 6}, {{1, 1}, 50}, {{1, 0}, 20}}, chain, Disclosure(10));
-  EXPECT_EQ(students_of(flows, 1), 136);
+  EXPECT_LE(students_of(flows, 1), 130);
   for (const PathNode& node : flows.nodes) {
     if (node.step == 0) continue;
     const bool has_away = std::ranges::find(node.states, at(away)) != node.states.end();

@@ -371,7 +371,8 @@ StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosu
   }
   StateFlows exact = flows_with_sizes(choice, task);
   exact.largest_path = largest;
-  if (exact.withheld <= 0) return exact;
+  const bool is_merged = exact.nodes.size() < nodes_of(choice, task).nodes.size();
+  if (exact.withheld <= 0 && !is_merged) return exact;
   std::optional<StateFlows> told = flows_without_sizes(choice, task);
   if (told) told->largest_path = largest;
   // With sizes, every step adds up to the same students. More nodes, or many more flows, are worth more.
