@@ -14,7 +14,7 @@ from truth_rows import LEAST
 FIXED = {  # numbers that are words of a sentence
     "courses_per_student_finding": {"68"}, "enrollments_basis": {"1", "7"}, "states_reading": {"3.0"}, "groups_reading": {"95"},
     "pairs_reading": {"95"}, "delays_reading": {"95"}, "delays_figure": {"95"}, "delays_figure_by": {"95"},
-    "delays_figure_basis": {"95"}, "calibration_text": {"30"}, "best_reading": {"0"}}
+    "delays_figure_basis": {"95"}, "delays_figure_basis_withheld": {"95"}, "calibration_text": {"30"}, "best_reading": {"0"}}
 ARROW = " → "
 DRAWN = 5000  # students looked at for answers, at most
 
@@ -380,11 +380,15 @@ class Truth(Answers):
         return min(DRAWN, sum(len(periods) > 1 for periods in self.raw.enrolled.values()))
 
     def delays_basis(self, *_):
-        return [f"{self.judged():,}"]
+        return [f"{self.judged():,}"] if not 0 < self.n - self.judged() < LEAST else ["withheld"]
 
     def delays_figure_basis(self, *values):
         rows = len(self.page.tables["delays"].rows)
-        return [f"{self.judged():,}", within(1, rows), f"{rows:,}"][:len(values)]
+        return [*self.delays_basis(), within(1, rows), f"{rows:,}"][:len(values)]
+
+    def delays_figure_basis_withheld(self, *values):
+        rows = len(self.page.tables["delays"].rows)
+        return [within(1, rows), f"{rows:,}"][:len(values)]
 
     def calibration_basis(self, *_):
         asked = -(-min(self.n, DRAWN) // 5)

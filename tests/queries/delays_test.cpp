@@ -52,6 +52,39 @@ TEST(Delays, ARetakeInThePeriodOfTheOtherCourseIsTogether) {
   EXPECT_EQ(apart[0].a_first, 12);
 }
 
+TEST(Delays, NumbersOfStudentsTellOfNoFewBesideThoseOfAll) {
+  // 40 students are enrolled in both periods, half of them here and half there; all take both courses. Further students
+  // are enrolled in one period, of whom some take the first.
+  const auto asked = [](int once, int takers, bool by) {
+    std::vector<std::vector<std::string>> records;
+    std::vector<JudgedStudent> judged;
+    StudentGroups groups;
+    if (by) groups.names = {"here", "there"};
+    for (int s = 0; s < 40 + once; ++s) {
+      const bool is_judged = s < 40;
+      records.push_back(is_judged ? std::vector<std::string>{"10", "01"}
+                                  : std::vector<std::string>{s < 40 + takers ? "10" : "00", "-"});
+      if (is_judged) judged.push_back({s, {{0, s % 2, {0.5, 0.5}}, {1, 1, {0.5, 0.5}}}, {}});
+      groups.of_student.push_back(s % 2);
+    }
+    const Cohort cohort = test::cohort_of(test::small_schema(2, 2), records);
+    auto delays = find_delays(judged, by ? groups.of_student : std::vector<Id>(), groups.names, 2, Disclosure(10));
+    disclose_students(delays, judged, cohort, groups, Disclosure(10));
+    std::vector<char> disclosed(2, -1);
+    for (const GroupDelay& delay : delays)
+      disclosed[static_cast<std::size_t>(delay.course)] = delay.students_disclosed ? 1 : 0;
+    disclosed.push_back(disclosed_judged(std::ssize(judged), cohort, Disclosure(10)) ? 1 : 0);
+    return disclosed;
+  };
+  EXPECT_EQ(asked(0, 0, false), (std::vector<char>{1, 1, 1}));
+  EXPECT_EQ(asked(30, 0, false), (std::vector<char>{1, 1, 1}));
+  EXPECT_EQ(asked(30, 7, false), (std::vector<char>{0, 1, 1}));  // 47 takers among all
+  EXPECT_EQ(asked(30, 15, false), (std::vector<char>{1, 1, 1}));
+  EXPECT_EQ(asked(7, 0, false), (std::vector<char>{0, 0, 0}));  // 7 who did not, 7 of one period
+  EXPECT_EQ(asked(30, 15, true)[0], 0);                         // 7 or 8 in each group
+  EXPECT_EQ(asked(60, 40, true)[0], 1);
+}
+
 TEST(Delays, AreNoneOnTheModelsOwnDraws) {
   // Ten models with retakes, twelve courses each: one interval in twenty leaves zero out. More than 13 of 120 would be
   // so for 3 seeds in 1,000; the seeds are fixed.

@@ -79,6 +79,88 @@ std::vector<GroupDelay> find_delays(const std::vector<JudgedStudent>& students, 
   return found;
 }
 
+namespace {
+
+struct TakerCount {
+  double takers = 0, students = 0;
+
+  TakerCount operator-(const TakerCount& some) const { return {takers - some.takers, students - some.students}; }
+};
+
+/// Takers of each course, and students, by group; without groups all students are one.
+class GroupTakers {
+ public:
+  GroupTakers(const StudentGroups& groups, Id courses)
+      : groups_(groups),
+        students_(std::max<std::size_t>(1, groups.names.size()), 0),
+        takers_(students_.size() * static_cast<std::size_t>(courses), 0) {}
+
+  void add(std::int64_t student, const std::vector<Id>& courses) {
+    const Id group = groups_.names.empty() ? 0 : groups_.of_student[static_cast<std::size_t>(student)];
+    if (group < 0) return;
+    students_[static_cast<std::size_t>(group)] += 1;
+    for (const Id course : courses)
+      takers_[static_cast<std::size_t>(course) * students_.size() + static_cast<std::size_t>(group)] += 1;
+  }
+  TakerCount of(Id course, std::size_t group) const {
+    return {takers_[static_cast<std::size_t>(course) * students_.size() + group], students_[group]};
+  }
+  TakerCount all(Id course) const {
+    TakerCount sum;
+    for (std::size_t g = 0; g < students_.size(); ++g) {
+      sum.takers += of(course, g).takers;
+      sum.students += of(course, g).students;
+    }
+    return sum;
+  }
+
+ private:
+  const StudentGroups& groups_;
+  std::vector<double> students_, takers_;
+};
+
+}  // namespace
+
+void disclose_students(std::vector<GroupDelay>& delays, const std::vector<JudgedStudent>& judged, const Cohort& cohort,
+                       const StudentGroups& groups, const Disclosure& disclosure) {
+  const Schema& schema = cohort.schema();
+  GroupTakers seen(groups, schema.course_count()), all = seen;
+  std::vector<Id> courses;
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    courses.clear();
+    for (const Id bit : cohort.bits(s))
+      courses.push_back(schema.course_of(bit));
+    std::ranges::sort(courses);
+    courses.erase(std::unique(courses.begin(), courses.end()), courses.end());
+    all.add(s, courses);
+  }
+  for (const JudgedStudent& student : judged) {
+    courses.clear();
+    for (const JudgedCourse& course : student.courses)
+      courses.push_back(course.course);
+    seen.add(student.student, courses);
+  }
+  for (GroupDelay& delay : delays) {
+    const auto named = static_cast<std::size_t>(std::ranges::find(groups.names, delay.group) - groups.names.begin());
+    const auto is_safe = [&](const TakerCount& judged_here, const TakerCount& all_here) {
+      return disclosure.tells(judged_here.takers, judged_here.students) &&
+             disclosure.tells(judged_here.takers, all_here.students) &&
+             disclosure.tells(all_here.takers - judged_here.takers);
+    };
+    const TakerCount judged_all = seen.all(delay.course), everybody = all.all(delay.course);
+    delay.students_disclosed = is_safe(judged_all, everybody);
+    if (groups.names.empty()) continue;
+    const TakerCount own = seen.of(delay.course, named), own_all = all.of(delay.course, named);
+    delay.students_disclosed =
+        delay.students_disclosed && is_safe(own, own_all) && is_safe(judged_all - own, everybody - own_all);
+  }
+}
+
+std::optional<std::int64_t> disclosed_judged(std::int64_t judged, const Cohort& cohort, const Disclosure& disclosure) {
+  const bool is_safe = disclosure.tells(static_cast<double>(cohort.student_count() - judged));
+  return is_safe ? std::optional(judged) : std::nullopt;
+}
+
 FindingCount keep_certain_delays(std::vector<GroupDelay>& delays, const std::vector<JudgedStudent>& students,
                                  const StudentGroups& groups, Id courses, const LabelNull& null, double most_q) {
   LabelledStudents labelled{{}, {}, groups.names};
@@ -193,9 +275,11 @@ std::vector<Detour> find_detours(const std::vector<JudgedStudent>& students, con
   for (Id c = 0; c < schema.course_count(); ++c)
     detours[static_cast<std::size_t>(c)].course = c;
   std::vector<std::int64_t> last_of(detours.size(), -1);  // the last student who took it
+  double reached_goal = 0;
   for (const JudgedStudent& student : students) {
     const auto reached = std::ranges::find(student.courses, goal, &JudgedCourse::course);
     if (reached == student.courses.end()) continue;
+    reached_goal += 1;
     for (Id t = 0; t < reached->first; ++t) {
       if (!cohort.enrolled(student.student, t)) continue;
       for (const Id bit : cohort.bits(student.student, t)) {
@@ -211,6 +295,8 @@ std::vector<Detour> find_detours(const std::vector<JudgedStudent>& students, con
       }
     }
   }
+  for (Detour& detour : detours)
+    detour.students_disclosed = disclosure.tells(static_cast<double>(detour.students), reached_goal);
   std::erase_if(detours, [&](const Detour& detour) {
     return !disclosure.rests(static_cast<double>(detour.students)) || detour.course == goal || detour.certain() <= 0;
   });

@@ -2,6 +2,7 @@
 // pairs of courses that hardly anybody has in one period.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct GroupDelay {
   std::string group;  // empty: all students, against the model
   Lateness own, others;
   double q = 1;  // of so large a difference by chance: between groups, or from the model
+  /// Whether the numbers of students may be shown beside what other answers say of the cohort (disclose_students).
+  bool students_disclosed = false;
 
   double effect() const { return own.mean - others.mean; }
   double error() const;
@@ -38,6 +41,13 @@ struct GroupDelay {
 /// out, and those that would tell of them; of two groups the later one is told. The surest first.
 std::vector<GroupDelay> find_delays(const std::vector<JudgedStudent>& students, const std::vector<Id>& group_of,
                                     const std::vector<std::string>& groups, Id courses, const Disclosure& disclosure);
+
+/// Only some students are judged: all others, by course and by group, must be nobody or enough, and so must those
+/// judged who did not take the course; else the numbers of a row, beside those of all students, would tell of few.
+void disclose_students(std::vector<GroupDelay>& delays, const std::vector<JudgedStudent>& judged, const Cohort& cohort,
+                       const StudentGroups& groups, const Disclosure& disclosure);
+/// How many were judged; nothing where that would tell how few were not.
+std::optional<std::int64_t> disclosed_judged(std::int64_t judged, const Cohort& cohort, const Disclosure& disclosure);
 
 /// Keeps the differences between groups with a q of at most `most_q` against permuted labels.
 FindingCount keep_certain_delays(std::vector<GroupDelay>& delays, const std::vector<JudgedStudent>& students,
@@ -74,7 +84,8 @@ std::vector<ApartPair> surely_apart(const std::vector<JudgedStudent>& students, 
 struct Detour {
   Id course = 0;
   std::int64_t taken = 0;
-  std::int64_t students = 0;  // who did
+  std::int64_t students = 0;        // who did
+  bool students_disclosed = false;  // else all but a few did, and their number would tell how few
   double expected = 0, variance = 0;
 
   double surplus() const { return static_cast<double>(taken) - expected; }

@@ -1,11 +1,13 @@
 // The question: which courses come late, for whom, by which detours, and which pairs are never in one period.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/rounded.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
@@ -49,7 +51,7 @@ class DelaysAnswer : public Answer {
   nlohmann::ordered_json to_json() const override {
     nlohmann::ordered_json json;
     json["model"] = model;
-    json["students"] = students;
+    json["students"] = students ? nlohmann::ordered_json(*students) : nlohmann::ordered_json();
     if (!by.empty()) json["by"] = by;
     json["findings"] = found.findings;
     json["by_chance"] = rounded_chance(found.by_chance);
@@ -72,9 +74,13 @@ class DelaysAnswer : public Answer {
                 {"others"},
                 {"q", 4}});
     for (const GroupDelay& delay : delays) {
-      rows.add_row({name(delay.course), by.empty() ? Cell() : Cell(delay.group), delay.effect(),
-                    delay.effect() - 1.96 * delay.error(), delay.effect() + 1.96 * delay.error(), delay.own.mean,
-                    takers(delay), by.empty() ? Cell() : Cell(delay.others.students), rounded_chance(delay.q)});
+      const double error = delay.error();
+      const auto rounded = [&](double value) { return rounded_to_error(value, error); };
+      rows.add_row({name(delay.course), by.empty() ? Cell() : Cell(delay.group), rounded(delay.effect()),
+                    rounded(delay.effect() - 1.96 * error), rounded(delay.effect() + 1.96 * error),
+                    rounded(delay.own.mean), takers(delay),
+                    !by.empty() && delay.students_disclosed ? Cell(delay.others.students) : Cell(),
+                    rounded_chance(delay.q)});
     }
     return rows;
   }
@@ -104,7 +110,7 @@ class DelaysAnswer : public Answer {
     }
   }
   std::vector<std::string> notes() const override {
-    return {concat("over ", counted(students, "student", "students"),
+    return {concat("over ", students ? counted(*students, "student", "students") : "students",
                    " enrolled in two periods or more; each fifth of the courses is judged by the other four fifths of "
                    "the student's record; pairs are counted over students of one period too"),
             concat("what rests on ", disclosure.few(), " students is left out, and what would tell of it")};
@@ -112,7 +118,7 @@ class DelaysAnswer : public Answer {
 
   const Schema& schema;
   std::string model, by, goal;
-  std::int64_t students = 0;
+  std::optional<std::int64_t> students;  // judged; nothing: withheld
   Disclosure disclosure;
   std::vector<GroupDelay> delays;
   FindingCount found;
@@ -120,11 +126,7 @@ class DelaysAnswer : public Answer {
   std::vector<Detour> detours;
 
  private:
-  /// Not where all but a few took it.
-  Cell takers(const GroupDelay& delay) const {
-    const auto count = static_cast<double>(delay.own.students);
-    return disclosure.tells(count, static_cast<double>(students)) ? Cell(delay.own.students) : Cell();
-  }
+  static Cell takers(const GroupDelay& delay) { return delay.students_disclosed ? Cell(delay.own.students) : Cell(); }
   using Naming = std::function<std::string(const Course&)>;
   static std::string short_name(const Course& course) { return course.name; }
   const std::string& name(Id course) const { return schema.course(course).name; }
@@ -142,9 +144,13 @@ class DelaysAnswer : public Answer {
   }
   Table detour_table(std::size_t most = std::size_t(-1), const Naming& naming = short_name) const {
     Table rows({{"course"}, {"took_it_before"}, {"expected", 1}, {"surplus", 1}});
-    for (std::size_t i = 0; i < std::min(most, detours.size()); ++i)
-      rows.add_row(
-          {naming(schema.course(detours[i].course)), detours[i].taken, detours[i].expected, detours[i].surplus()});
+    for (std::size_t i = 0; i < std::min(most, detours.size()); ++i) {
+      const Detour& detour = detours[i];
+      const bool told = detour.students_disclosed;
+      rows.add_row({naming(schema.course(detour.course)), told ? Cell(detour.taken) : Cell(),
+                    rounded_to_error(detour.expected, std::sqrt(detour.variance)),
+                    told ? Cell(rounded_to_error(detour.surplus(), std::sqrt(detour.variance))) : Cell()});
+    }
     return rows;
   }
 };
@@ -167,7 +173,7 @@ std::unique_ptr<Answer> answer_delays(const QueryInput& input) {
   const Disclosure& disclosure = settings.disclosure;
   answer->model = model.name();
   answer->by = settings.by;
-  answer->students = std::ssize(judged);
+  answer->students = disclosed_judged(std::ssize(judged), cohort, disclosure);
   answer->disclosure = disclosure;
   answer->delays = find_delays(judged, groups.of_student, groups.names, schema.course_count(), disclosure);
   if (!settings.by.empty()) {
@@ -176,6 +182,7 @@ std::unique_ptr<Answer> answer_delays(const QueryInput& input) {
   } else {
     answer->found = keep_certain_delays(answer->delays, settings.chance.q);
   }
+  disclose_students(answer->delays, judged, cohort, groups, disclosure);
   if (goal) {
     answer->goal = schema.course(*goal).name;
     const auto takers = std::ranges::count_if(judged, [&](const JudgedStudent& student) {

@@ -59,7 +59,7 @@ Frame frame_of(const std::vector<GroupDelay>& shown, double top, double height) 
 }  // namespace
 
 Figure delay_chart(const std::vector<GroupDelay>& delays, const Schema& schema, const std::string& by,
-                   std::int64_t students, std::size_t most) {
+                   std::optional<std::int64_t> students, std::size_t most) {
   constexpr double row_height = 26, top = 40;
   std::vector<GroupDelay> shown = delays;
   shown.resize(std::min(most, delays.size()));
@@ -96,27 +96,35 @@ Figure delay_chart(const std::vector<GroupDelay>& delays, const Schema& schema, 
     const std::string tooltip =
         concat(name, delay.group.empty() ? "" : ", ", delay.group, ": ", fixed(delay.effect(), 2), " periods, 95 % ",
                fixed(low_of(delay), 2), " to ", fixed(high_of(delay), 2), ", ",
-               counted(delay.own.students, "student", "students"));
+               delay.students_disclosed ? counted(delay.own.students, "student", "students") : "students withheld");
     svg.line({frame.x(low_of(delay)), y}, {frame.x(high_of(delay)), y}, colour, 2.4);
     for (const double end : {low_of(delay), high_of(delay)})
       svg.line({frame.x(end), y - 4}, {frame.x(end), y + 4}, colour, 1.4);
     svg.circle({frame.x(delay.effect()), y}, 5, colour, tooltip);
     // Hollow: it may be nothing.
     if (!is_sure) svg.circle({frame.x(delay.effect()), y}, 3, "#FFFFFF", tooltip);
-    svg.text({figure_width - 12, y + 4}, with_separators(delay.own.students), {text_size, "end", quiet_ink});
+    svg.text({figure_width - 12, y + 4}, delay.students_disclosed ? with_separators(delay.own.students) : "–",
+             {text_size, "end", quiet_ink});
   }
   if (shown.empty()) svg.text({frame.left, top + 18}, "nothing that can be told", {text_size, "start", quiet_ink});
   Table table(
       {{"course"}, {by.empty() ? "group" : by}, {"later", 2}, {"low", 2}, {"high", 2}, {"students"}, {"others"}});
   for (const GroupDelay& delay : delays) {
     table.add_row({full_name(schema.course(delay.course)), delay.group.empty() ? Cell() : Cell(delay.group),
-                   delay.effect(), low_of(delay), high_of(delay), delay.own.students,
-                   delay.group.empty() ? Cell() : Cell(delay.others.students)});
+                   delay.effect(), low_of(delay), high_of(delay),
+                   delay.students_disclosed ? Cell(delay.own.students) : Cell(),
+                   delay.students_disclosed && !delay.group.empty() ? Cell(delay.others.students) : Cell()});
   }
-  Sentence basis = sentence_of({"delays_figure_basis",
-                                "n = {0} students there in two periods or more; bars are 95 % intervals, hollow dots "
-                                "may be nothing"},
-                               {with_separators(students)});
+  Sentence basis =
+      students
+          ? sentence_of({"delays_figure_basis",
+                         "n = {0} students enrolled in two periods or more; bars are 95 % intervals, hollow dots "
+                         "may be nothing"},
+                        {with_separators(*students)})
+          : sentence_of(
+                {"delays_figure_basis_withheld",
+                 "n is withheld; students enrolled in two periods or more; bars are 95 % intervals, hollow dots may be "
+                 "nothing"});
   if (shown.size() < delays.size())
     basis.add("; the {0} surest of {1} are drawn", {std::to_string(shown.size()), with_separators(std::ssize(delays))});
   return {"delays", title, finding, basis, svg.finish(), std::move(table)};

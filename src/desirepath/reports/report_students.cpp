@@ -147,7 +147,9 @@ ReportPart delays_part(const ReportContext& context) {
       find_delays(judged, groups.of_student, groups.names, schema.course_count(), context.disclosure);
   ReportPart part{PageSection{"delays", title}, {}, {}};
   PageSection& section = *part.section;
-  section.notes = {sentence_of(words::delays_basis, {with_separators(std::ssize(judged))})};
+  const std::optional<std::int64_t> told = disclosed_judged(std::ssize(judged), asked->students, context.disclosure);
+  section.notes = {told ? sentence_of(words::delays_basis, {with_separators(*told)})
+                        : sentence_of(words::delays_basis_withheld)};
   if (!by.empty()) {
     const LabelNull null{label_strata(asked->students, by), context.stream("labels"), context.input.compute};
     const FindingCount found =
@@ -157,6 +159,7 @@ ReportPart delays_part(const ReportContext& context) {
     const FindingCount found = keep_certain_delays(delays, context.settings.chance.q);
     section.notes.push_back(sentence_of(words::delays_chance_all, {chance_words(found, "course", "courses")}));
   }
+  disclose_students(delays, judged, asked->students, groups, context.disclosure);
   const auto is_late = [](const GroupDelay& delay) { return delay.effect() - 1.96 * delay.error() > 0; };
   const auto latest =
       std::ranges::find_if(delays, [&](const GroupDelay& delay) { return is_late(delay) && is_headline(delay.group); });
@@ -173,8 +176,7 @@ ReportPart delays_part(const ReportContext& context) {
                               : sentence_of(words::delays_point, {course, later, concat(by, " ", latest->group)}));
   }
   if (!delays.empty())
-    section.figures.push_back(
-        {delay_chart(delays, schema, by, std::ssize(judged)), sentence_of(words::delays_reading)});
+    section.figures.push_back({delay_chart(delays, schema, by, told), sentence_of(words::delays_reading)});
   constexpr double most_by_chance = 0.05;
   constexpr std::size_t most_pairs = 8;
   std::vector<JudgedStudent> single =

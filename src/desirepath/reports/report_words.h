@@ -327,6 +327,11 @@ inline constexpr Pattern delays_basis = {
     "delays_basis",
     "n = {0} students enrolled in two periods or more; each fifth of a student's courses is judged by the other four "
     "fifths. Pairs of courses are counted over students of one period too."};
+inline constexpr Pattern delays_basis_withheld = {
+    "delays_basis_withheld",
+    "Over students enrolled in two periods or more, whose number is withheld; each fifth of a student's courses is "
+    "judged "
+    "by the other four fifths. Pairs of courses are counted over students of one period too."};
 
 // Courses.
 inline constexpr Text courses_title = "Every course and its neighbours";
