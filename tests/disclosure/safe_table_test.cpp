@@ -1,6 +1,7 @@
 // What is hidden cannot be worked out: by hand, by a fast test over many tables, and by integer programming.
 #include "desirepath/disclosure/safe_table.h"
 
+#include <map>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -30,6 +31,26 @@ TEST(Disclosure, SmallPartsTakeCompany) {
   EXPECT_FALSE(disclosure.rests(0));
   EXPECT_EQ(disclosure.all_but_few(95, 100), 100);
   EXPECT_EQ(disclosure.all_but_few(90, 100), 90);
+}
+
+TEST(Disclosure, SharesThatAreAskedAgainAndAgainAreCoarse) {
+  const Disclosure disclosure;
+  EXPECT_DOUBLE_EQ(disclosure.coarse_share(57, 110), 0.5);
+  EXPECT_DOUBLE_EQ(disclosure.coarse_share(110, 110), 0.9);
+  EXPECT_DOUBLE_EQ(disclosure.coarse_share(0, 110), 0);
+  EXPECT_EQ(disclosure.coarse_share(14, 14), 0);
+  // Whatever the size of the group, a step holds the numbers of nobody and enough, or those of all and all but enough.
+  for (int of = 1; of < 300; ++of) {
+    std::map<double, std::pair<int, int>> steps;
+    for (int students = 0; students <= of; ++students) {
+      auto& step = steps.try_emplace(disclosure.coarse_share(students, of), students, students).first->second;
+      step.second = students;
+    }
+    for (const auto& [share, step] : steps) {
+      EXPECT_LE(share * of, step.first + 1e-9);
+      EXPECT_TRUE(step.second - step.first >= 10 || steps.size() == 1) << of << " " << share;
+    }
+  }
 }
 
 TEST(Disclosure, FewStudentsAreRefusedWithoutSayingHowMany) {

@@ -177,6 +177,50 @@ class Privacy(ProgramTest):
                     self.assertIsNone(row["students"])
                     self.assertIsNone(row["share"])
 
+    def test_thresholds_and_names_tell_of_nobody(self):
+        """What could be asked again and again, and what exists only where somebody took it."""
+        draw = random.Random(5)
+        rows = ["student,period,course,major"]
+        for student in range(120):
+            major = "Law" if student < 14 else "Art"
+            for period in (1, 2, 3):
+                taken = [c for c in range(8) if draw.random() < 0.6 or (c == 3 and period == 2)] or [0]
+                rows += [f"S{student},{period},C{c},{major}" for c in taken]
+            if student == 5:
+                rows.append(f"S{student},2,{COURSE},{major}")
+        self.write("t.csv", "\n".join(rows) + "\n")
+        self.run_program("prepare", "t.csv", "--min-takers", 1, "--out", "t.cohort")
+        states = self.model("t.cohort", "cmm", "--emission", "bernoulli", "--states", 2)
+        answers = self.model("t.cohort", "nb", "--states", 3)
+        # The number of takers of every course in a group of 14, from where the core changes.
+        for share in (0.05, 0.3, 0.6, 0.9, 1):
+            self.assert_fails("plan", answers, "t.cohort", "--core", "major=Law", "--core-share", share, kind="input", names=["--core-share"])
+        cores = {share: self.run_program("plan", answers, "t.cohort", "--core", "major=Art", "--core-share", share, "--json").json["goal"]
+                 for share in (0.71, 0.79)}
+        self.assertEqual(cores[0.71], cores[0.79])  # not finer than a step
+        self.assertNotIn(COURSE, self.run_program("prerequisites", answers, "t.cohort", "--students", 10, "--curriculum").out)
+        self.assert_fails("pathways", states, "t.cohort", "--via", f"{COURSE}@2", kind="privacy", names=["--via", 10])
+        self.assert_fails("pathways", states, "--via", f"{COURSE}@2", kind="privacy", names=["--via", 10])
+        self.run_program("pathways", states, "t.cohort", "--via", "C3@2")
+
+    def test_detours_of_nearly_all_have_no_number(self):
+        """Of 60 who reached the goal 57 took a course before it: three did not."""
+        draw = random.Random(6)
+        rows = ["student,period,course"]
+        for student in range(200):
+            reaches = student < 60
+            if student > 2 if reaches else draw.random() < 0.3:
+                rows.append(f"S{student},1,Detour")
+            rows += [f"S{student},{period},Always" for period in (1, 2, 3)]
+            rows += [f"S{student},3,Goal"] if reaches else []
+        self.write("t.csv", "\n".join(rows) + "\n")
+        self.run_program("prepare", "t.csv", "--out", "t.cohort")
+        answers = self.model("t.cohort", "nb", "--states", 1)
+        done = self.run_program("delays", answers, "t.cohort", "--goal", "Goal", "--json").json
+        [row] = [row for row in done["detours"] if row["course"] == "Detour"]
+        self.assertIsNone(row["took_it_before"])
+        self.assertIsNone(row["surplus"])
+
     def run_any(self, *arguments):
         done = subprocess.run(self.command(*arguments), cwd=self.folder, capture_output=True, text=True)
         self.assertNotEqual(done.returncode, 1, done.stderr)

@@ -356,12 +356,16 @@ TEST(CurriculumText, LeavesOutWhatWouldCloseACircle) {
   Course calculus{.name = "MATH 51", .label = "Calculus, I"};
   calculus.attributes["units"] = "5";
   const Schema schema({calculus, {.name = "CS 1"}, {.name = "Thesis"}}, {"1", "2"});
-  const Curriculum made = curriculum_of(schema, {{0, 1}, {1, 2}, {2, 0}, {0, 2}}, "all");
+  const std::vector<std::pair<Id, Id>> links = {{0, 1}, {1, 2}, {2, 0}, {0, 2}};
+  const Curriculum made = curriculum_of(schema, {1, 1, 1}, links, "all");
   EXPECT_EQ(made.left_out, 1);
   EXPECT_TRUE(
       made.text.ends_with("Canonical Name\n1,\"Calculus, I\",MATH,51,,,,5,,\n2,CS 1,CS,1,1,,,0,,\n"
                           "3,Thesis,,Thesis,2;1,,,0,,\n"))
       << made.text;
+  // Of a course that may not be named nothing is left, not even a gap in the numbers.
+  EXPECT_TRUE(curriculum_of(schema, {1, 0, 1}, links, "all")
+                  .text.ends_with("Canonical Name\n1,\"Calculus, I\",MATH,51,2,,,5,,\n2,Thesis,,Thesis,,,,0,,\n"));
 }
 
 JudgedStudent judged_student(std::int64_t number, std::vector<std::pair<Id, Id>> firsts) {

@@ -1,6 +1,7 @@
 #include "desirepath/disclosure/disclosure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 
@@ -70,6 +71,13 @@ Hidden Disclosure::hide(const std::vector<double>& parts) const {
 
 Hidden Disclosure::hide_overlapping(const std::vector<double>& parts) const {
   return hide_and_company(parts, *this, [](double some, double more) { return std::max(some, more); });
+}
+
+double Disclosure::coarse_share(double students, double of) const {
+  constexpr double finest = 10;
+  // Within a step, nobody and enough are both possible at its ends.
+  const double steps = std::clamp(std::floor(of / static_cast<double>(least() + 1)), 1.0, finest);
+  return of > 0 ? std::min(std::floor(students / of * steps + rounding_of_sums), steps - 1) / steps : 0;
 }
 
 std::string Disclosure::few() const {

@@ -50,6 +50,11 @@ class Disclosure {
   /// The same for parts that students may share: what is hidden must hold a part that is enough by itself.
   Hidden hide_overlapping(const std::vector<double>& parts) const;
 
+  /// The share that `students` are of a group, in steps of a tenth, or of more where a step would hold so few students
+  /// that it told how many did, or did not: the lower end of its step. All that may depend on a share that is asked
+  /// about again and again.
+  double coarse_share(double students, double of) const;
+
   /// A group of `of` as it may be told: where all but a few are in it, all are.
   double all_but_few(double students, double of) const { return tells(of - students) ? students : of; }
 

@@ -15,6 +15,8 @@ struct Curriculum {
 };
 
 /// links: (before, course), the surest first; one that would close a circle with those before it is left out.
-Curriculum curriculum_of(const Schema& schema, const std::vector<std::pair<Id, Id>>& links, const std::string& name);
+/// is_listed: of each course, whether it may be named.
+Curriculum curriculum_of(const Schema& schema, const std::vector<std::uint8_t>& is_listed,
+                         const std::vector<std::pair<Id, Id>>& links, const std::string& name);
 
 }  // namespace desirepath::inline queries

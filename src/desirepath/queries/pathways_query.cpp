@@ -1,5 +1,7 @@
 // The question: how students flow from state to state, by which paths, and for whom it differs.
 #include <algorithm>
+#include <cmath>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
@@ -203,9 +205,30 @@ class PathwaysAnswer : public Answer {
   }
 };
 
+/// Students who took all of the bits: of the cohort, else as many as the model expects among those it was trained on.
+double takers_of_all(const QueryInput& input, const std::vector<Id>& bits, const EvidenceBatch& evidence) {
+  if (input.cohort == nullptr) {
+    const double students = state_students(input.stored).row(0).sum();
+    double chance = 1;
+    if (input.model().likelihood_kinds().front() == LikelihoodKind::mass)
+      return students *
+             std::exp(input.model().log_likelihood(evidence, LikelihoodKind::mass, input.compute).value(0, 0));
+    for (const double p :
+         input.model().marginals(nothing_known(input.model().schema(), 1), bits, input.compute).value.row(0))
+      chance = std::min(chance, p);
+    return students * chance;
+  }
+  double takers = 0;
+  for (std::int64_t s = 0; s < input.cohort->student_count(); ++s) {
+    const std::span<const Id> own = input.cohort->bits(s);
+    takers += std::ranges::all_of(bits, [&](Id bit) { return std::ranges::find(own, bit) != own.end(); }) ? 1 : 0;
+  }
+  return takers;
+}
+
 /// The nodes of the most likely path of a student of whom these courses alone are known.
 std::vector<std::size_t> path_via(const QueryInput& input, const std::vector<std::string>& courses,
-                                  const StateFlows& flows) {
+                                  const StateFlows& flows, const Disclosure& disclosure) {
   const Model& model = input.model();
   KnownSettings known;
   known.took = courses;
@@ -213,6 +236,13 @@ std::vector<std::size_t> path_via(const QueryInput& input, const std::vector<std
   const EvidenceBatch evidence =
       what_is_known({input.stored, nullptr, nullptr, input.settings, false, true, input.seed, input.compute}, known);
   require_possible(model, evidence, input.compute);
+  std::vector<Id> bits;
+  for (const std::string& course : courses)
+    bits.push_back(parse_bit(model.schema(), course));
+  // Of few takers it would be theirs.
+  if (!disclosure.rests(takers_of_all(input, bits, evidence)))
+    throw PrivacyError(concat(setting_name("via"), ": ", join(courses, " and "), " would rest on ", disclosure.few(),
+                              " students: no path is shown"));
   std::vector<std::size_t> nodes;
   const std::vector<Id> path = model.hidden_states()->paths(evidence, input.compute).front();
   for (Id step = 0; step < std::ssize(path); ++step) {
@@ -264,7 +294,7 @@ std::unique_ptr<Answer> answer_pathways(const QueryInput& input) {
                                       null, settings.chance.q);
     }
   }
-  if (!settings.via.empty()) answer->highlighted = path_via(input, settings.via, answer->flows);
+  if (!settings.via.empty()) answer->highlighted = path_via(input, settings.via, answer->flows, settings.disclosure);
   return answer;
 }
 

@@ -43,7 +43,11 @@ struct PlanSettings {
                 "a major's core")
             .taking("COLUMN=VALUE"),
         core);
-    visit(Setting("core-share", "how many of them take a course of their core").above(0).at_most(1), core_share);
+    visit(Setting("core-share",
+                  "share of them who take a course of their core (rounded down to tenths, and further in small groups)")
+              .above(0)
+              .at_most(1),
+          core_share);
     known.declare(visit);
     disclosure.declare(visit);
     visit(Setting("period", "the period to plan (the first of which not all is known)").taking("PERIOD"), period);
@@ -179,15 +183,22 @@ std::vector<std::string> core_of(const QueryInput& input, const PlanSettings& se
       ++takers[static_cast<std::size_t>(course)];
   }
   settings.disclosure.require(students);
+  // By asking for one share after the other every number of takers could be found: all goes by coarse ones.
   std::vector<Id> core;
+  const auto share = [&](Id c) {
+    return settings.disclosure.coarse_share(static_cast<double>(takers[static_cast<std::size_t>(c)]),
+                                            static_cast<double>(students));
+  };
+  const double group_size = static_cast<double>(students);
+  const double least = settings.disclosure.coarse_share(settings.core_share * group_size, group_size);
   for (Id c = 0; c < cohort.schema().course_count(); ++c) {
-    if (static_cast<double>(takers[static_cast<std::size_t>(c)]) >= settings.core_share * static_cast<double>(students))
-      core.push_back(c);
+    if (share(c) > 0 && share(c) >= least) core.push_back(c);
   }
   if (core.empty())
     throw InputError(concat("no course is taken by ", fixed(100 * settings.core_share, 0), " % of the students with ",
-                            settings.core, ": lower ", setting_name("core-share")));
-  std::ranges::stable_sort(core, std::ranges::greater(), [&](Id c) { return takers[static_cast<std::size_t>(c)]; });
+                            settings.core, " (shares are rounded down to tenths, and further in small groups): lower ",
+                            setting_name("core-share"), " or choose a larger group"));
+  std::ranges::stable_sort(core, std::ranges::greater(), share);
   core.resize(std::min(core.size(), most));
   std::vector<std::string> names;
   for (const Id c : core)

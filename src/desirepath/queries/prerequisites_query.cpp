@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/rounded.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
@@ -14,6 +15,7 @@
 #include "desirepath/queries/known.h"
 #include "desirepath/queries/prerequisites.h"
 #include "desirepath/queries/refits.h"
+#include "desirepath/transcripts/cohort_summary.h"
 
 namespace desirepath::inline queries {
 
@@ -54,6 +56,10 @@ struct PrerequisiteSettings {
   }
 };
 
+double disclosed_score(const PrerequisitePair& pair) {
+  return rounded_to_error(pair.score(), pair.error());
+}
+
 class PrerequisitesAnswer : public Answer {
  public:
   nlohmann::ordered_json to_json() const override {
@@ -80,7 +86,7 @@ class PrerequisitesAnswer : public Answer {
       if (is_found(pair)) {
         json["links"].push_back({{"from", name(pair.prerequisite)},
                                  {"to", name(pair.course)},
-                                 {"score", pair.score()},
+                                 {"score", disclosed_score(pair)},
                                  {"status", status(pair)}});
       }
     }
@@ -150,7 +156,8 @@ class PrerequisitesAnswer : public Answer {
   std::vector<Id> courses;  // asked for
   std::vector<PrerequisitePair> pairs;
   DeclaredPrerequisites declared;
-  bool has_list = false;  // some prerequisite is declared
+  bool has_list = false;                // some prerequisite is declared
+  std::vector<std::uint8_t> is_listed;  // of each course: taken by enough students to be named
   explicit PrerequisitesAnswer(const Schema& its_schema) : schema(its_schema) {}
 
  private:
@@ -168,7 +175,7 @@ class PrerequisitesAnswer : public Answer {
           links.emplace_back(pair.prerequisite, pair.course);
       }
     }
-    return curriculum_of(schema, links, "declared and tacit prerequisites");
+    return curriculum_of(schema, is_listed, links, "declared and tacit prerequisites");
   }
   FindingCount tacit() const { return count_tacit(pairs, declared, bounds); }
   std::string status(const PrerequisitePair& pair) const {
@@ -179,6 +186,7 @@ class PrerequisitesAnswer : public Answer {
     if (!found) return "";
     return has_list ? "tacit" : "found";
   }
+  static Cell in_percent(double share) { return std::round(100 * share) / 100; }
   Table pair_table(bool found_only) const {
     Table rows({{"prerequisite"},
                 {"course"},
@@ -199,11 +207,16 @@ class PrerequisitesAnswer : public Answer {
                 {"status"}});
     for (const PrerequisitePair& pair : pairs) {
       if (found_only && !is_found(pair) && status(pair).empty()) continue;
-      rows.add_row({name(pair.prerequisite), name(pair.course), pair.score(), pair.raised(), pair.low(), pair.high(),
-                    pair.effect, pair.effect_error, pair.without, pair.coverage,
-                    pair.asymmetry ? Cell(*pair.asymmetry) : Cell(), pair.before > 0 ? Cell(pair.before) : Cell(),
-                    from_cohort ? Cell(pair.direct) : Cell(), from_cohort ? Cell(pair.direct_error) : Cell(),
-                    from_cohort ? Cell(pair.tacit_score()) : Cell(),
+      // In more digits than their errors bear they would tell the counts that they were computed from.
+      const auto rounded = [](double value, double error) { return Cell(rounded_to_error(value, error)); };
+      const auto of_records = [&](double value) { return from_cohort ? rounded(value, pair.direct_error) : Cell(); };
+      rows.add_row({name(pair.prerequisite), name(pair.course), disclosed_score(pair),
+                    rounded(pair.raised(), pair.error()), rounded(pair.low(), pair.error()),
+                    rounded(pair.high(), pair.error()), rounded(pair.effect, pair.effect_error),
+                    rounded(pair.effect_error, pair.effect_error), rounded(pair.without, pair.effect_error),
+                    in_percent(pair.coverage), pair.asymmetry ? in_percent(*pair.asymmetry) : Cell(),
+                    pair.before > 0 ? Cell(pair.before) : Cell(), of_records(pair.direct),
+                    of_records(pair.direct_error), of_records(pair.tacit_score()),
                     from_cohort ? Cell(rounded_chance(pair.q)) : Cell(), status(pair)});
     }
     return rows;
@@ -297,6 +310,10 @@ std::unique_ptr<Answer> answer_prerequisites(const QueryInput& input) {
           : concat("over ", counted(cohort.student_count(), "student", "students"), " drawn from the model");
   answer->declared = declared_prerequisites(input.cohort != nullptr ? input.cohort->schema() : model.schema());
   answer->has_list = is_any_declared(answer->declared);
+  answer->is_listed.assign(static_cast<std::size_t>(model.schema().course_count()), 0);
+  for (const CohortSummary::CourseCount& entry : summarise(cohort).popular)
+    answer->is_listed[static_cast<std::size_t>(entry.course)] =
+        settings.options.disclosure.rests(static_cast<double>(entry.students)) ? 1 : 0;
   answer->pairs = find_prerequisites(model, cohort, settings.options, stream, input.compute, input.progress);
   const std::vector<std::unique_ptr<Model>> refits = refits_for(input, settings, stream);
   answer->refits = std::ssize(refits);
@@ -309,6 +326,9 @@ std::unique_ptr<Answer> answer_prerequisites(const QueryInput& input) {
     for (PrerequisitePair& pair : answer->pairs)
       pair.effect_error = std::sqrt(pair.effect_error * pair.effect_error + variance(pair.prerequisite, pair.course));
   }
+  // In the order of what is shown: that of the exact scores would tell more.
+  const auto sort_pairs = [&] { std::ranges::stable_sort(answer->pairs, std::ranges::greater(), disclosed_score); };
+  sort_pairs();
   if (input.cohort == nullptr) return answer;  // drawn students do just what the model expects
   const auto direct = [&](const Model& asked) {
     return direct_effects(asked, cohort, settings.most_students, stream.child("direct"), input.compute, input.progress);
@@ -320,6 +340,7 @@ std::unique_ptr<Answer> answer_prerequisites(const QueryInput& input) {
   answer->direct_students = effects.students;
   add_direct_effects(answer->pairs, effects, answer->declared,
                      static_cast<double>(settings.options.disclosure.least()));
+  sort_pairs();
   return answer;
 }
 
