@@ -9,13 +9,13 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/table.h"
 #include "desirepath/core/text.h"
+#include "desirepath/queries/told_cohort.h"
 #include "desirepath/reports/cohort_figures.h"
 #include "desirepath/reports/evaluation_figures.h"
 #include "desirepath/reports/html_page.h"
 #include "desirepath/reports/palette.h"
 #include "desirepath/reports/selection_figure.h"
 #include "desirepath/reports/svg.h"
-#include "desirepath/reports/told_cohort.h"
 
 namespace desirepath::figures_test {
 namespace {

@@ -105,6 +105,7 @@ bool hide_more(std::size_t nodes, const std::vector<StudentFlow>& flows, Hidden&
     const auto path = circles.path(from, to, flow, [&](const Circles::Step& step) {
       const StudentFlow& other = flows[step.flow];
       if (hidden[step.flow] != 0 || other.is_never_told) return 1e-3;
+      if (other.is_known) return -1.0;
       return 1 + (other.students > 0 ? other.students : needed) +
              (!step.grows && other.students < needed ? 10 * needed : 0);
     });
@@ -135,14 +136,17 @@ std::optional<Hidden> hide_in_network(std::size_t nodes, const std::vector<Stude
                                       const Disclosure& disclosure) {
   Hidden hidden, small;
   for (const StudentFlow& flow : flows) {
-    small.push_back(flow.is_never_told || disclosure.tells(flow.students) ? 0 : 1);
+    const bool needs_room = flow.room > 0 || !disclosure.tells(flow.students);
+    small.push_back(flow.is_never_told || flow.is_known || !needs_room ? 0 : 1);
     hidden.push_back(small.back() != 0 || flow.is_withheld ? 1 : 0);
   }
   // What is hidden for one flow only helps the others.
   for (std::size_t f = 0; f < flows.size(); ++f) {
     if (small[f] == 0) continue;
     for (const bool up : {true, false}) {
-      const double needed = up ? static_cast<double>(disclosure.least()) - flows[f].students : flows[f].students;
+      const double students = flows[f].students;
+      const double needed = up ? std::max(static_cast<double>(disclosure.least()) - students, flows[f].room)
+                               : std::min(students, flows[f].room > 0 ? flows[f].room : students);
       while (room(nodes, flows, hidden, f, needed, up) < needed - nothing) {
         if (!hide_more(nodes, flows, hidden, f, needed, up)) return std::nullopt;
       }

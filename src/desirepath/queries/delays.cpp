@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "desirepath/queries/student_groups.h"
+#include "desirepath/queries/told_cohort.h"
 
 namespace desirepath::inline queries {
 
@@ -140,24 +141,46 @@ void disclose_students(std::vector<GroupDelay>& delays, const std::vector<Judged
       courses.push_back(course.course);
     seen.add(student.student, courses);
   }
+  // What is withheld of a course stays so, for else those that keep it company would tell of it.
+  std::vector<std::uint8_t> is_told(static_cast<std::size_t>(schema.course_count()), 0);
+  for (const ToldCohort::CourseCount& course : tell(cohort, disclosure).courses)
+    is_told[static_cast<std::size_t>(course.course)] = course.students.has_value() ? 1 : 0;
+  const bool judged_are_told = disclosed_judged(std::ssize(judged), cohort, disclosure).has_value();
+  const auto is_safe = [&](const TakerCount& seen_here, const TakerCount& all_here) {
+    // Takers who are all that were judged would tell how many these are.
+    const bool are_some = judged_are_told || seen_here.takers < seen_here.students;
+    const TakerCount once = all_here - seen_here;
+    return are_some && disclosure.tells(seen_here.takers, seen_here.students) &&
+           disclosure.tells(seen_here.takers, all_here.students) && disclosure.tells(once.takers, once.students);
+  };
   for (GroupDelay& delay : delays) {
-    const auto named = static_cast<std::size_t>(std::ranges::find(groups.names, delay.group) - groups.names.begin());
-    const auto is_safe = [&](const TakerCount& judged_here, const TakerCount& all_here) {
-      return disclosure.tells(judged_here.takers, judged_here.students) &&
-             disclosure.tells(judged_here.takers, all_here.students) &&
-             disclosure.tells(all_here.takers - judged_here.takers);
-    };
-    const TakerCount judged_all = seen.all(delay.course), everybody = all.all(delay.course);
-    delay.students_disclosed = is_safe(judged_all, everybody);
-    if (groups.names.empty()) continue;
-    const TakerCount own = seen.of(delay.course, named), own_all = all.of(delay.course, named);
-    delay.students_disclosed =
-        delay.students_disclosed && is_safe(own, own_all) && is_safe(judged_all - own, everybody - own_all);
+    bool& disclosed = delay.students_disclosed;
+    disclosed =
+        is_told[static_cast<std::size_t>(delay.course)] != 0 && is_safe(seen.all(delay.course), all.all(delay.course));
+    // One group's number follows from those of the others.
+    for (std::size_t g = 0; g < groups.names.size(); ++g)
+      disclosed = disclosed && is_safe(seen.of(delay.course, g), all.of(delay.course, g));
   }
 }
 
 std::optional<std::int64_t> disclosed_judged(std::int64_t judged, const Cohort& cohort, const Disclosure& disclosure) {
-  const bool is_safe = disclosure.tells(static_cast<double>(cohort.student_count() - judged));
+  const Id periods = cohort.schema().period_count();
+  std::vector<double> other_periods(static_cast<std::size_t>(periods), 0);  // in two or more, but not in this one
+  std::vector<double> once(other_periods);                                  // in this one alone
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    Id enrolled = 0;
+    for (Id t = 0; t < periods; ++t)
+      enrolled += cohort.enrolled(s, t) ? 1 : 0;
+    for (Id t = 0; t < periods; ++t) {
+      const bool is_here = cohort.enrolled(s, t);
+      if (enrolled > 1 && !is_here) other_periods[static_cast<std::size_t>(t)] += 1;
+      if (enrolled == 1 && is_here) once[static_cast<std::size_t>(t)] += 1;
+    }
+  }
+  // How many were enrolled in a period is told elsewhere: the difference would tell who paused.
+  const auto tells = [&](double count) { return disclosure.tells(count); };
+  const bool is_safe = tells(static_cast<double>(cohort.student_count() - judged)) &&
+                       std::ranges::all_of(other_periods, tells) && std::ranges::all_of(once, tells);
   return is_safe ? std::optional(judged) : std::nullopt;
 }
 

@@ -1,6 +1,8 @@
 #include "desirepath/queries/node_groups.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
@@ -10,6 +12,37 @@
 namespace desirepath::inline queries {
 
 namespace {
+
+/// Of each node, the one of the step before that at least half of its students come from, by the flows that are told;
+/// itself where there is none.
+std::vector<std::size_t> main_sources(const StateFlows& flows) {
+  std::vector<std::size_t> source(flows.nodes.size());
+  std::iota(source.begin(), source.end(), std::size_t{0});
+  for (const PathFlow& flow : flows.flows) {
+    if (2 * flow.students >= flows.nodes[flow.to].students) source[flow.to] = flow.from;
+  }
+  return source;
+}
+
+/// What has been told of the steps before one, by nodes and by steps; below 0: withheld.
+struct EarlierSteps {
+  std::vector<std::size_t> source;  // main_sources
+  CountTable counts, not_enrolled;
+
+  /// Whether a number would stand beside one told of nearly the same students, a few apart: how few left, or came.
+  bool is_near(std::size_t node, std::size_t group, double students, const Disclosure& disclosure) const {
+    for (std::size_t at = node; source[at] != at; at = source[at]) {
+      const double before = counts[source[at]][group];
+      if (before >= 0 && !disclosure.tells(std::abs(before - students))) return true;
+    }
+    return false;
+  }
+  bool is_near(std::size_t group, double students, const Disclosure& disclosure) const {
+    return std::ranges::any_of(not_enrolled, [&](const std::vector<double>& before) {
+      return before[group] >= 0 && !disclosure.tells(std::abs(before[group] - students));
+    });
+  }
+};
 
 /// The nodes of one step by groups. Students who were not enrolled are told together.
 class StepGroups {
@@ -29,8 +62,8 @@ class StepGroups {
 
   std::size_t end() const { return nodes_.back() + 1; }
 
-  /// False where no choice of cells will do.
-  bool hide(const StateFlows& told, const Disclosure& disclosure, NodeGroups& result) const {
+  /// False where no choice of cells will do. Adds what is told to `earlier`.
+  bool hide(const StateFlows& told, const Disclosure& disclosure, NodeGroups& result, EarlierSteps& earlier) const {
     std::vector<double> enrolled = result.sizes;
     for (std::size_t g = 0; g < groups_; ++g)
       enrolled[g] -= not_enrolled_[g];
@@ -42,22 +75,31 @@ class StepGroups {
     }
     // From nodes to groups: students who were not enrolled meet on the way, and only how many they are is told.
     const std::size_t rows = nodes_.size(), meet = rows, columns = rows + groups_;
+    const auto room = static_cast<double>(disclosure.least());
     std::vector<StudentFlow> flows;
     for (std::size_t r = 0; r < rows; ++r) {
       for (std::size_t g = 0; g < groups_; ++g) {
         const bool is_enrolled = are_enrolled_[r] != 0;
-        flows.push_back({r, (is_enrolled ? columns : meet) + g, counts_[r][g], false, !is_enrolled});
+        flows.push_back({r, (is_enrolled ? columns : meet) + g, counts_[r][g], false, !is_enrolled, false,
+                         earlier.is_near(nodes_[r], g, counts_[r][g], disclosure) ? room : 0});
       }
     }
     for (std::size_t g = 0; g < groups_; ++g)
-      flows.push_back({meet + g, columns + g, not_enrolled_[g]});
+      flows.push_back({meet + g, columns + g, not_enrolled_[g], false, false, false,
+                       earlier.is_near(g, not_enrolled_[g], disclosure) ? room : 0});
     const std::optional<Hidden> hidden = hide_in_network(columns + groups_, flows, disclosure);
     if (!hidden) return false;
     for (std::size_t r = 0; r < rows; ++r) {
-      for (std::size_t g = 0; g < groups_; ++g)
+      for (std::size_t g = 0; g < groups_; ++g) {
         result.hidden[nodes_[r]][g] = (*hidden)[r * groups_ + g];
+        earlier.counts[nodes_[r]][g] = result.hidden[nodes_[r]][g] != 0 ? -1 : counts_[r][g];
+      }
     }
     result.hidden_enrolled.emplace_back(hidden->end() - static_cast<std::ptrdiff_t>(groups_), hidden->end());
+    earlier.not_enrolled.push_back(not_enrolled_);
+    for (std::size_t g = 0; g < groups_; ++g) {
+      if (result.hidden_enrolled.back()[g] != 0) earlier.not_enrolled.back()[g] = -1;
+    }
     return true;
   }
 
@@ -76,9 +118,11 @@ bool hide_steps(const StateFlows& flows, const Disclosure& disclosure, NodeGroup
   result.enrolled.clear();
   result.hidden_enrolled.clear();
   result.shares.clear();
+  EarlierSteps earlier{
+      main_sources(flows), CountTable(flows.nodes.size(), std::vector<double>(result.sizes.size(), -1)), {}};
   for (std::size_t first = 0; first < flows.nodes.size();) {
     const StepGroups step(flows, result.counts, first, result.sizes.size());
-    if (!step.hide(flows, disclosure, result)) return false;
+    if (!step.hide(flows, disclosure, result, earlier)) return false;
     first = step.end();
   }
   return true;

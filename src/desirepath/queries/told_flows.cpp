@@ -200,10 +200,26 @@ void tell_paths(const std::map<std::vector<std::size_t>, double>& along, const L
       pairs.emplace_back(path.nodes[i - 1], path.nodes[i]);
     return pairs;
   };
+  std::map<std::size_t, double> size;
+  for (const auto& [nodes, count] : along) {
+    for (const std::size_t node : nodes)
+      size[node] += count;
+  }
+  // Of those in a node: who come by the path's way and leave by another, come by another and leave by its way, neither.
+  const auto crosses_few = [&](const StatePath& path) {
+    for (std::size_t i = 1; i + 1 < path.nodes.size(); ++i) {
+      const double in = shown.at({path.nodes[i - 1], path.nodes[i]}),
+                   out = shown.at({path.nodes[i], path.nodes[i + 1]});
+      if (!disclosure.tells(in - path.students) || !disclosure.tells(out - path.students) ||
+          !disclosure.tells(size.at(path.nodes[i]) - in - out + path.students))
+        return true;
+    }
+    return false;
+  };
   for (const auto& [nodes, count] : along) {
     StatePath path{nodes, count};
     const bool open = std::ranges::all_of(links(path), [&](const auto& link) { return shown.contains(link); });
-    if (!open || !disclosure.rests(count)) continue;
+    if (!open || !disclosure.rests(count) || crosses_few(path)) continue;
     // Were its nodes as small as they are told, so many would take it at least: fewer would tell that a node is larger.
     double least = 0;
     for (const auto& link : links(path))
@@ -329,13 +345,14 @@ std::optional<StateFlows> flows_without_sizes(const NodeChoice& choice, const Fl
   CountedFlows counted = count_flows(choice, task);
   const Id steps = task.model.hidden_states()->step_count();
   const std::size_t count = counted.nodes.size(), source = 2 * count, sink = source + 1;
-  // A node's students go in at one end and out at the other: what goes through is its size, told of those who were not
-  // enrolled, so that it is known how many were.
+  // A node's students go in at one end and out at the other: what goes through is its size. How many were not enrolled
+  // is known of every cohort (describe), whatever the model says of their states.
   std::vector<StudentFlow> flows;
   for (std::size_t from = 0; from < count; ++from) {
     const PathNode& node = counted.nodes[from];
     if (node.step == 0) flows.push_back({source, from, node.students, true});
-    flows.push_back({from, count + from, node.students, node.kind != NodeKind::not_enrolled});
+    const bool is_enrolled = node.kind != NodeKind::not_enrolled;
+    flows.push_back({from, count + from, node.students, is_enrolled, false, !is_enrolled});
     if (node.step + 1 == steps) flows.push_back({count + from, sink, node.students, true});
     for (std::size_t to = from + 1; to < count; ++to) {
       if (counted.nodes[to].step != node.step + 1) continue;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "desirepath/core/answer.h"
+#include "desirepath/queries/told_cohort.h"
 #include "desirepath/reports/figure.h"
-#include "desirepath/reports/told_cohort.h"
 
 namespace desirepath::inline reports {
 

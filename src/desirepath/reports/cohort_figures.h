@@ -1,8 +1,8 @@
 // The paper's figure 1 from a cohort: enrollments per school per year, courses per student with the fitted Gaussian.
 #pragma once
 
+#include "desirepath/queries/told_cohort.h"
 #include "desirepath/reports/figure.h"
-#include "desirepath/reports/told_cohort.h"
 
 namespace desirepath::inline reports {
 

@@ -8,10 +8,10 @@
 
 #include "desirepath/queries/inference_accuracy.h"
 #include "desirepath/queries/prerequisites.h"
+#include "desirepath/queries/told_cohort.h"
 #include "desirepath/reports/axes.h"
 #include "desirepath/reports/prerequisite_graph.h"
 #include "desirepath/reports/report.h"
-#include "desirepath/reports/told_cohort.h"
 #include "desirepath/transcripts/cohort_summary.h"
 
 namespace desirepath::inline reports {

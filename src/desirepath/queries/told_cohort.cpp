@@ -1,4 +1,4 @@
-#include "desirepath/reports/told_cohort.h"
+#include "desirepath/queries/told_cohort.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "desirepath/core/text.h"
 
-namespace desirepath::inline reports {
+namespace desirepath::inline queries {
 
 SafeSeries merge_small_series(const CohortSummary& summary, const Disclosure& disclosure, std::size_t most_groups) {
   // The students of two merged cells may overlap; the larger of the two is a safe lower bound for their union.
@@ -265,4 +265,4 @@ ToldCohort tell(const Cohort& cohort, const Disclosure& disclosure) {
   return tell(summarise(cohort), disclosure, stages);
 }
 
-}  // namespace desirepath::inline reports
+}  // namespace desirepath::inline queries

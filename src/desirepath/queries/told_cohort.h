@@ -10,7 +10,7 @@
 #include "desirepath/disclosure/safe_bins.h"
 #include "desirepath/transcripts/cohort_summary.h"
 
-namespace desirepath::inline reports {
+namespace desirepath::inline queries {
 
 /// Groups by times with every cell empty or resting on enough students.
 struct SafeSeries {
@@ -68,4 +68,4 @@ ToldCohort tell(const CohortSummary& summary, const Disclosure& disclosure,
 /// With the stages that the cohort's record of how it was made has.
 ToldCohort tell(const Cohort& cohort, const Disclosure& disclosure);
 
-}  // namespace desirepath::inline reports
+}  // namespace desirepath::inline queries
