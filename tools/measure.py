@@ -28,6 +28,9 @@ TESTS = "build/release/bin"
 MEASUREMENTS = {
     "audit": ("what 1,000 random cohorts disclose about fewer than ten students, by integer programming", "release",
               f"DESIREPATH_AUDITS=1000 {TESTS}/test_audit", r"\[  PASSED  \] \d+ tests?"),
+    "cross_audit": ("what all outputs about each of 1,000 random cohorts disclose together, by integer programming", "release",
+                    "DESIREPATH=build/release/bin/desirepath python3 -B tests/end_to_end/cross_audit_test.py --cohorts 1000 --first 1000",
+                    r"cross-output audit: .*"),
     "kills": ("fits of every kind, killed 1,200 times and resumed to the same bytes", "release",
               "DESIREPATH=build/release/bin/desirepath python3 -B tests/end_to_end/resume_test.py --kill 1200", r"\d+ kills in \d+ fits"),
     "chance": ("runs of 200 with findings at q 0.05 where there is nothing to find, for each list of findings", "release",

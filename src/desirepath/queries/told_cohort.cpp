@@ -172,22 +172,28 @@ bool tell_courses(const CohortSummary& summary, const Disclosure& disclosure, To
       takers.push_back(static_cast<double>(summary.popular[i].students));
     Hidden here = disclosure.hide(takers);
     const auto nearly_all = [&](std::size_t i) { return !disclosure.tells(all - takers[i]); };
-    std::size_t needy = 0;
+    const auto is_needy = [&](std::size_t i) { return here[i] != 0 || nearly_all(i); };
+    std::size_t needy = 0, nearly = 0;
     double rest = 0;  // enrollments that the numbers told do not account for
-    for (std::size_t i = 0; i < group.size(); ++i)
-      needy += here[i] != 0 || nearly_all(i) ? 1 : 0;
-    if (needy == 1) {                                               // the one that all but a few took
-      for (std::size_t i = group.size(); i-- > 0 && needy == 1;) {  // the fewest takers last
-        if (here[i] != 0 || nearly_all(i) || takers[i] <= 0) continue;
-        here[i] = 1;
-        ++needy;
-      }
-      if (needy == 1) return false;
-    }
+    const auto count = [&](std::size_t i) {
+      ++needy;
+      rest += static_cast<double>(summary.popular[group[i]].enrollments);
+    };
     for (std::size_t i = 0; i < group.size(); ++i) {
-      hidden[group[i]] = here[i];
-      rest += here[i] != 0 || nearly_all(i) ? static_cast<double>(summary.popular[group[i]].enrollments) : 0;
+      if (is_needy(i)) count(i);
+      nearly += nearly_all(i) ? 1 : 0;
     }
+    // One alone would follow from the rest. Of a course that nearly all took it must be possible that all did, by the
+    // enrollments: without retakes others must stand in for the few.
+    const auto is_enough = [&] { return needy != 1 && rest >= static_cast<double>(nearly) * all; };
+    for (std::size_t i = group.size(); i-- > 0 && !is_enough();) {  // the fewest takers last
+      if (is_needy(i) || takers[i] <= 0) continue;
+      here[i] = 1;
+      count(i);
+    }
+    if (!is_enough()) return false;
+    for (std::size_t i = 0; i < group.size(); ++i)
+      hidden[group[i]] = here[i];
     const double each = all * static_cast<double>(summary.periods.size());
     if (needy > 0 && rest > static_cast<double>(needy - 1) * each) return false;
   }
