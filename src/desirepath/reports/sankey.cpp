@@ -251,11 +251,11 @@ Table table_of(const StateFlows& flows, const Schema& schema) {
   return table;
 }
 
-/// Of the paths through states alone, or of all where none can be told.
-const StatePath& most_frequent(const StateFlows& flows) {
+/// The first path through states alone; null where none can be told.
+const StatePath* most_frequent(const StateFlows& flows) {
   const auto found =
       std::ranges::find_if(flows.paths, [&](const StatePath& path) { return is_through_states(flows, path); });
-  return found != flows.paths.end() ? *found : flows.paths.front();
+  return found != flows.paths.end() ? &*found : nullptr;
 }
 
 Sentence finding_of(const StateFlows& flows, const std::vector<std::size_t>& highlight) {
@@ -278,23 +278,25 @@ Sentence finding_of(const StateFlows& flows, const std::vector<std::size_t>& hig
     finding.add(".");
     return finding;
   }
-  if (!flows.paths.empty()) {
-    const StatePath& first = most_frequent(flows);
-    const bool is_first = &first == &flows.paths.front();
+  // Students who were not enrolled head nothing.
+  if (const StatePath* first = most_frequent(flows)) {
+    const bool is_first = first == &flows.paths.front();
     constexpr Pattern of_all = {"sankey_path",
                                 "The most frequent of {0} paths that can be told is {1}: {2} students, {3}."};
     constexpr Pattern of_enrolled = {"sankey_path_enrolled",
                                      "Of {0} paths that can be told, the most frequent one of students enrolled in "
                                      "every period is {1}: {2} students, {3}."};
     return sentence_of(is_first ? of_all : of_enrolled,
-                       {with_separators(std::ssize(flows.paths)), words_of(flows, first.nodes),
-                        with_separators(rounded(first.students)), percent(first.students / all)});
+                       {with_separators(std::ssize(flows.paths)), words_of(flows, first->nodes),
+                        with_separators(rounded(first->students)), percent(first->students / all)});
   }
-  if (flows.flows.empty()) return sentence_of({"sankey_none", "No flow between states can be told."});
-  const PathFlow& largest = flows.flows.front();
+  const auto largest = std::ranges::find_if(flows.flows, [&](const PathFlow& flow) {
+    return flows.nodes[flow.from].kind == NodeKind::states && flows.nodes[flow.to].kind == NodeKind::states;
+  });
+  if (largest == flows.flows.end()) return sentence_of({"sankey_none", "No flow between states can be told."});
   return sentence_of(
-      {"sankey_flow", "The largest flow is from {0} to {1}: {2} students."},
-      {flows.nodes[largest.from].name, flows.nodes[largest.to].name, with_separators(rounded(largest.students))});
+      {"sankey_flow", "The largest flow between states is from {0} to {1}: {2} students."},
+      {flows.nodes[largest->from].name, flows.nodes[largest->to].name, with_separators(rounded(largest->students))});
 }
 
 constexpr double line_height = 14;
