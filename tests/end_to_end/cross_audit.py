@@ -330,6 +330,8 @@ class CrossAudit:
             self.know(judged, printed["students"], "delays: students")
         for row in printed["delays"]:
             home = row.get("group") if by else None
+            if by and home not in self.groups:
+                continue  # several small groups
             if row["students"] is not None:
                 self.know(self.takers(row["course"], home, True), row["students"], "delays: students of a course")
             if by and row["others"] is not None:
@@ -371,8 +373,10 @@ class CrossAudit:
         if "delays" in page.tables:
             for row in page.tables["delays"].records():
                 home = row.get(self.group)
+                if home is not None and home not in self.groups:
+                    continue
                 if row["course"] in self.course_names and students(row["students"]) is not None:
-                    self.know(self.takers(row["course"], home if home in self.groups else None, True), students(row["students"]),
+                    self.know(self.takers(row["course"], home, True), students(row["students"]),
                               "page: delays")
 
     # What must stay hidden.
