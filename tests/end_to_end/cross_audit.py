@@ -356,8 +356,11 @@ class CrossAudit:
             self.truth[had] = sum(self.raw.is_before(s, p, c) for s in self.raw.students)
             self.truth[not_had] = len(self.raw.takers[c]) - self.truth[had]
             self.equal([had, not_had], self.takers(c), "takers of the later course")
-            self.know([had], row["students"], "prerequisites: students")
-            self.target(not_had, [not_had])
+            if row["coverage"] == 1:  # all, or nearly all
+                self.system.know([had], row["students"] - LEAST + 1, row["students"], "prerequisites: students")
+            else:
+                self.know([had], row["students"], "prerequisites: students")
+                self.target(not_had, [not_had])
 
     def read_page(self, text):
         page = Page(text)
