@@ -42,7 +42,9 @@ void add_fit(Program& program) {
     Cohort cohort = open_cohort(options->cohort, *table, console, TableUse::train);
     training->fit_to(cohort, fit_options, console);
     const Id all_courses = cohort.schema().course_count();
-    if (options->publish) cohort = without_rare_courses(cohort, static_cast<std::int64_t>(least_students));
+    if (options->publish) {
+      cohort = without_rare_courses(cohort, least_published(cohort), counted_students(cohort, fit_options));
+    }
     const Compute compute = console.compute("fit");
     const TrainingContext context = training->context(console, compute, cohort, *table);
     const TrainingTask task{cohort, fit_options, context};

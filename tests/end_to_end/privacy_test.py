@@ -149,6 +149,33 @@ class Privacy(ProgramTest):
         half = self.run_program("describe", "all.cohort", "--where", "major = 'Art'", "--json")
         self.assert_says(half.err, "--where", half.json["students"], 160)
 
+    def test_a_heavy_student_is_one_student(self):
+        """Weights weigh; what rests on few students rests on few however much they weigh."""
+        draw = random.Random(9)
+        rows = ["student,period,course,heavy,once"]
+        for student in range(60):
+            odd = student == 7
+            taken = [f"ODD{c}" for c in range(5)] if odd else [f"C{c}" for c in range(8) if draw.random() < 0.5] or ["C0"]
+            # Courses of ten students, nine of whom weigh nothing or next to nothing.
+            taken += ["RARE"] if odd or 20 <= student < 29 else []
+            rows += [f"S{student},{period},{c},{12 if odd else 0 if 20 <= student < 29 else 1},{int(not 20 <= student < 29)}"
+                     for period in (1, 2) for c in taken]
+        self.write("t.csv", "\n".join(rows) + "\n")
+        self.run_program("prepare", "t.csv", "--min-takers", 1, "--out", "t.cohort")
+        for model in (("nb",), ("cmm", "--emission", "bernoulli"), ("hmm", "--emission", "bernoulli")):
+            name = self.model("t.cohort", *model, "--states", 2, "--restarts", 10, "--weights", "heavy")
+            for extra in ((), ("--json",)):
+                self.assertNotIn("ODD", self.run_program("states", name, *extra).out)
+            entries = self.run_program("states", name, "--json").json["states"]
+            self.assertTrue(all(entry.get("students") is None for entry in entries), entries)
+        for model in ("nb", "hct"):
+            fit = ("fit", "t.cohort", "--model", model, "--publish", "--force")
+            self.run_program(*fit, "--weights", "once", "--out", "p.desirepath")
+            for course in (b"ODD", b"RARE"):
+                self.assertNotIn(course, self.read("p.desirepath"))
+            self.assert_fails(*fit, "--weights", "heavy", "--out", "q.desirepath", kind="privacy", names=[10])
+            self.assertFalse(self.path("q.desirepath").exists())
+
     def test_flows_are_the_same_with_and_without_groups(self):
         """Of two answers about one cohort and one model, neither tells what the other withholds."""
         draw = random.Random(8)

@@ -24,9 +24,9 @@ double total_likelihood(const Model& model, const TrainingTask& task) {
 }
 
 /// The state of least students of a step, where it rests on too few; -1: none does.
-Id smallest(const std::vector<double>& students, Id emitting) {
+Id smallest(const std::vector<double>& students, Id emitting, double least) {
   const auto at = std::min_element(students.begin(), students.begin() + emitting);
-  return *at < least_students ? static_cast<Id>(at - students.begin()) : -1;
+  return *at < least ? static_cast<Id>(at - students.begin()) : -1;
 }
 
 /// The state most like another in the courses of a step.
@@ -61,13 +61,13 @@ std::vector<LabelRow> merged_labels(const HiddenChain& chain, const FitResult& f
   const Id emitting = chain.parameters().emitting_states(), all = chain.state_count(), steps = chain.step_count();
   std::vector<std::vector<Id>> becomes;
   std::vector<double> total(static_cast<std::size_t>(emitting), 0);
-  for (const auto& row : fit.state_students) {
+  for (const auto& row : fit.bearing()) {
     for (std::size_t k = 0; k < total.size(); ++k)
       total[k] += row[k];
   }
   const bool tied = chain.identity().structure == TimeStructure::tied;
   for (Id step = 0; step < steps; ++step) {
-    const auto& students = tied ? total : fit.state_students[static_cast<std::size_t>(step)];
+    const auto& students = tied ? total : fit.bearing()[static_cast<std::size_t>(step)];
     const auto least = std::min_element(students.begin(), students.begin() + emitting) - students.begin();
     becomes.push_back(merged_states(chain, tied ? 0 : step, static_cast<Id>(least)));
   }
@@ -88,14 +88,17 @@ std::vector<LabelRow> merged_labels(const HiddenChain& chain, const FitResult& f
   return rows;
 }
 
-/// Students behind each row of a pool, in one state. The members of a committee each learn from all of them.
-std::vector<double> row_weights(const RowPool& pool, const RowMatrix& posterior, Id all_states, Id state) {
+/// Students behind each row of a pool, in one state. The members of a committee each learn from all of them. counted:
+/// what each student counts.
+std::vector<double> row_weights(const RowPool& pool, const RowMatrix& posterior, Id all_states, Id state,
+                                const std::vector<double>& counted) {
   std::vector<double> weights;
   for (std::int64_t row = 0; row < pool.rows.row_count(); ++row) {
     double sum = 0;
     for (const std::int64_t at : pool.occurrences_of(row)) {
       const std::int64_t students = std::ssize(pool.row_of.front()), step = at / students;
-      sum += posterior.size() > 0 ? posterior(at % students, step * all_states + state) : 1;
+      const double is_in = posterior.size() > 0 ? posterior(at % students, step * all_states + state) : 1;
+      sum += is_in * (counted.empty() ? 1 : counted[static_cast<std::size_t>(at % students)]);
     }
     weights.push_back(sum);
   }
@@ -105,6 +108,7 @@ std::vector<double> row_weights(const RowPool& pool, const RowMatrix& posterior,
 /// Trees in which nothing rests on few students.
 void publish_trees(const HiddenChain& chain, const TrainingTask& task, ChainParameters& parameters,
                    Publication& report) {
+  const std::vector<double> counted = counted_students(task.cohort, task.options);
   const EvidenceBatch students = EvidenceBatch::of(task.cohort);
   const ChainEvidence evidence(students, chain.layout());
   RowMatrix posterior;
@@ -116,8 +120,9 @@ void publish_trees(const HiddenChain& chain, const TrainingTask& task, ChainPara
     std::vector<std::shared_ptr<const HiddenTree>> trees;
     for (const auto& tree : emission->trees()) {
       PublishedTree published = published_tree(
-          *tree, timings, row_weights(evidence.pools[p], posterior, chain.state_count(), static_cast<Id>(trees.size())),
-          least_students, task.context.compute);
+          *tree, timings,
+          row_weights(evidence.pools[p], posterior, chain.state_count(), static_cast<Id>(trees.size()), counted),
+          report.least, task.context.compute);
       report.values += published.values;
       report.values_pooled += published.pooled;
       trees.push_back(std::make_shared<const HiddenTree>(std::move(published.parameters)));
@@ -131,7 +136,7 @@ void publish_trees(const HiddenChain& chain, const TrainingTask& task, ChainPara
 ChainParameters rounded(const HiddenChain& chain, const FitResult& fit, bool& states_rounded) {
   ChainParameters parameters = chain.parameters();
   const auto students = [&](Id step, Index state) {
-    return fit.state_students[static_cast<std::size_t>(step)][static_cast<std::size_t>(state)];
+    return fit.bearing()[static_cast<std::size_t>(step)][static_cast<std::size_t>(state)];
   };
   round_distribution(parameters.prior.initial, static_cast<double>(fit.students));
   for (std::size_t t = 0; t < parameters.prior.transitions.size(); ++t) {
@@ -188,24 +193,39 @@ double rounded_probability(double probability, double students) {
   return common ? 1 - near : near;
 }
 
-Cohort without_rare_courses(const Cohort& cohort, std::int64_t least) {
+double least_published(const Cohort& cohort) {
+  return static_cast<double>(Disclosure().bound_to(cohort.min_cell()).least());
+}
+
+std::vector<double> counted_students(const Cohort& cohort, const FitOptions& options) {
+  const auto column = options.values().find("weights");
+  if (column == options.values().end() || setting_text(column->second).empty()) return {};
+  std::vector<double> weights = student_weights(cohort, setting_text(column->second));
+  const double largest = std::ranges::max(weights);
+  for (double& weight : weights)
+    weight /= largest;
+  return weights;
+}
+
+Cohort without_rare_courses(const Cohort& cohort, double least, const std::vector<double>& counted) {
   const Schema& schema = cohort.schema();
-  std::vector<std::int64_t> takers(static_cast<std::size_t>(schema.course_count()), 0), last = takers;
-  std::ranges::fill(last, -1);
+  std::vector<double> takers(static_cast<std::size_t>(schema.course_count()), 0);
+  std::vector<std::int64_t> last(takers.size(), -1);
   for (std::int64_t row = 0; row < cohort.enrollments().row_count(); ++row) {
     const std::int64_t student = row / schema.period_count();
     for (const Id bit : cohort.enrollments().row(row)) {
       const auto course = static_cast<std::size_t>(schema.course_of(bit));
       if (last[course] == student) continue;
       last[course] = student;
-      ++takers[course];
+      takers[course] += counted.empty() ? 1 : counted[static_cast<std::size_t>(student)];
     }
   }
   std::vector<Course> kept;
   for (Id c = 0; c < schema.course_count(); ++c) {
     if (takers[static_cast<std::size_t>(c)] >= least) kept.push_back(schema.course(c));
   }
-  if (kept.empty()) throw PrivacyError(concat("no course has ", least, " takers: there is nothing to publish"));
+  if (kept.empty())
+    throw PrivacyError(concat("no course has ", shortest(least), " takers: there is nothing to publish"));
   if (std::ssize(kept) == schema.course_count()) return cohort;
   return align_to(cohort, Schema(std::move(kept), schema.periods()), UnseenCourses::ignore).cohort;
 }
@@ -226,14 +246,15 @@ void require_publishable(const FitOptions& options) {
 Publication publish(FitResult& fit, const TrainingTask& task) {
   require_publishable(task.options);
   Publication report;
+  report.least = least_published(task.cohort);
   report.students = fit.students;
   report.states_before = fit.states;
   report.kind = fit.model->likelihood_kinds().front();
   report.log_likelihood_before = total_likelihood(*fit.model, task);
   FitOptions options = task.options;
   const auto has_small = [&] {
-    return std::ranges::any_of(fit.state_students,
-                               [&](const auto& students) { return smallest(students, fit.states) >= 0; });
+    return std::ranges::any_of(fit.bearing(),
+                               [&](const auto& students) { return smallest(students, fit.states, report.least) >= 0; });
   };
   while (fit.states > 1 && has_small()) {
     TrainingContext context{task.context.compute, task.context.progress};
@@ -243,7 +264,7 @@ Publication publish(FitResult& fit, const TrainingTask& task) {
     fit = fit_model(task.cohort, options, context);
   }
   if (has_small()) {
-    throw PrivacyError(concat(setting_name("publish"), ": the model rests on fewer than ", shortest(least_students),
+    throw PrivacyError(concat(setting_name("publish"), ": the model rests on fewer than ", shortest(report.least),
                               " students in some period"));
   }
   const auto& chain = dynamic_cast<const HiddenChain&>(*fit.model);
@@ -275,11 +296,11 @@ nlohmann::ordered_json Publication::to_json() const {
 std::string Publication::text() const {
   const double cost =
       (log_likelihood_before - log_likelihood) / static_cast<double>(std::max<std::int64_t>(1, students));
-  return concat("published: ", counted(courses_dropped, "course", "courses"), " under ", shortest(least_students),
+  return concat("published: ", counted(courses_dropped, "course", "courses"), " under ", shortest(least),
                 " takers dropped, ", states > 0 ? concat(states_before, " states merged into ", states, ", ") : "",
                 values > 0
                     ? concat(with_separators(values_pooled), " of ", with_separators(values), " hidden values under ",
-                             shortest(least_students), " expected students pooled with the course's share, ")
+                             shortest(least), " expected students pooled with the course's share, ")
                     : "",
                 rounded ? "parameters rounded" : "the chain's parameters rounded, those of its states not",
                 "; that costs ", fixed(cost, 4), " nats a student (", name_of(kind), ", ",

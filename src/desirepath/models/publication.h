@@ -19,14 +19,19 @@ struct Publication {
   LikelihoodKind kind = LikelihoodKind::mass;
   double log_likelihood_before = 0, log_likelihood = 0;
   std::int64_t students = 0;
+  double least = Disclosure::usual;  // students that anything rests on
 
   nlohmann::ordered_json to_json() const;
   /// One sentence.
   std::string text() const;
 };
 
+/// The bound of a model that is trained on the cohort.
+double least_published(const Cohort& cohort);
+/// What each student counts against the bound: the weight in units of the largest. Empty where all count the same.
+std::vector<double> counted_students(const Cohort& cohort, const FitOptions& options);
 /// The cohort without courses that fewer than `least` students took.
-Cohort without_rare_courses(const Cohort& cohort, std::int64_t least);
+Cohort without_rare_courses(const Cohort& cohort, double least, const std::vector<double>& counted = {});
 
 /// Throws OptionError where a model cannot be published: before training, for all that is known then.
 void require_publishable(const FitOptions& options);

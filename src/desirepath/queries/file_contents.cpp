@@ -59,7 +59,8 @@ nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
     json["training"] = nlohmann::ordered_json::parse(stored.training, nullptr, false);
     // How few students a state rests on is for `states` to tell or to withhold.
     if (json["training"].is_object() && json["training"].contains("result") && json["training"]["result"].is_object())
-      json["training"]["result"].erase("state_students");
+      for (const char* counts : {"state_students", "state_behind"})
+        json["training"]["result"].erase(counts);
   }
   if (archive.kind() == "checkpoint") {
     const auto header = nlohmann::json::parse(archive.metadata("checkpoint"), nullptr, false);
