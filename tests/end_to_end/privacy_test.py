@@ -3,6 +3,7 @@
 file that is a summary, and found nowhere."""
 
 import random
+import re
 import subprocess
 import unittest
 
@@ -175,6 +176,50 @@ class Privacy(ProgramTest):
                 self.assertNotIn(course, self.read("p.desirepath"))
             self.assert_fails(*fit, "--weights", "heavy", "--out", "q.desirepath", kind="privacy", names=[10])
             self.assertFalse(self.path("q.desirepath").exists())
+
+    def test_a_few_students_judge_nothing(self):
+        """Of one or eight students held out, or asked about, no answer; and none that says how many they are."""
+        self.write_students("all.csv", students=200, unknown=0)
+        self.write_students("part.csv", students=60, unknown=0)
+        self.run_program("prepare", "all.csv", "--out", "all.cohort")
+        answers = self.model("all.cohort", "nb", "--states", 2)
+        for few in (1, 8):
+            some = ("--where", f"student < 's{few:04d}'")
+            for extra in ((), ("--json",)):
+                done = self.assert_fails("infer", answers, "all.csv", *some, "--paper-task", *extra, kind="privacy", names=[10, "--min-cell"])
+                self.assert_never_says(done.error, few)
+        self.run_program("infer", answers, "all.csv", "--where", "student < 's0010'", "--paper-task")
+        self.run_program("prepare", "all.csv", "--min-cell", 20, "--out", "twenty.cohort")
+        for verb in (("select", "--model", "nb", "--states", 1), ("compare", "--models", "nb", "--states", 1)):
+            for table, share in (("all.csv", 0.01), ("all.csv", 0.99), ("twenty.cohort", 0.07)):
+                done = self.assert_fails(verb[0], table, *verb[1:], "--held-out", share, kind="privacy", names=["--min-cell"])
+                self.assertIsNone(re.search(r"\d", done.error.replace("fewer than 10", "").replace("fewer than 20", "")))
+            self.run_program(verb[0], "all.csv", *verb[1:], "--held-out", 0.1)
+        # All the weight of those held out is one student's.
+        rows = self.path("all.csv").read_text().splitlines()
+        self.write("heavy.csv", "\n".join([rows[0] + ",weight"] + [f"{row},{100000 if row.startswith('s0000') else 1}" for row in rows[1:]]) + "\n")
+        for verb in (("select", "--model", "nb", "--states", 1), ("compare", "--models", "nb", "--states", 1)):
+            self.assert_fails(verb[0], "heavy.csv", *verb[1:], "--weights", "weight", kind="privacy", names=[10])
+        done = self.assert_fails("evaluate", "part.csv", "--models", "nb", "--states", 1, "--seeds", 1, kind="privacy", names=[10])
+        self.assert_never_says(done.error, 9)
+
+    def test_calibration_rests_on_different_students(self):
+        """Many courses make many answers of few students."""
+        self.write_students("all.csv", students=400, courses=60, unknown=0)
+        self.run_program("prepare", "all.csv", "--out", "all.cohort")
+        answers = self.model("all.cohort", "nb", "--states", 2)
+        some = ("infer", answers, "all.csv", "--where", "student < 's0012'", "--paper-task")
+        done = self.run_program(*some, "--json").json
+        bins = done["paper_task"]["calibration"]
+        edges = [row["predicted"] for row in bins]
+        self.assertEqual(edges, sorted(edges))
+        of_bin = {}
+        for row in done["courses"]:  # the answers themselves, which the bins are made of
+            nearest = min(range(len(bins)), key=lambda i: abs(edges[i] - row["probability"]))
+            of_bin.setdefault(nearest, set()).add(row["student"])
+        self.assertTrue(bins)
+        self.assertEqual(sum(row["answers"] for row in bins), 12 * 60)  # merged, not left out: the rest would follow
+        self.assert_all(of_bin.values(), lambda students: len(students) >= 10)
 
     def test_flows_are_the_same_with_and_without_groups(self):
         """Of two answers about one cohort and one model, neither tells what the other withholds."""

@@ -448,7 +448,7 @@ std::unique_ptr<Answer> answer_score(const QueryInput& input) {
 Query score_query() {
   return {"score",
           "log-likelihood and typicality of each student",
-          {"desirepath score all.desirepath all.cohort --csv", "desirepath score all.desirepath new.csv --json",
+          {"desirepath score all.desirepath all.cohort --json", "desirepath score all.desirepath new.csv --csv",
            "desirepath score all.desirepath all.cohort --leave-one-out on"},
           CohortUse::required,
           "a cohort file or a raw table",

@@ -193,33 +193,6 @@ ReportPart delays_part(const ReportContext& context) {
   return part;
 }
 
-std::vector<CalibrationBin> merge_calibration_bins(const std::vector<CalibrationBin>& bins,
-                                                   const Disclosure& disclosure) {
-  const auto is_telling = [&](const CalibrationBin& bin) {
-    const std::int64_t hits = std::llround(bin.observed * static_cast<double>(bin.answers)),
-                       misses = bin.answers - hits;
-    return !disclosure.tells(static_cast<double>(hits), static_cast<double>(hits + misses));
-  };
-  const auto join_into = [](CalibrationBin& into, const CalibrationBin& from) {
-    const auto a = static_cast<double>(into.answers), b = static_cast<double>(from.answers);
-    into.predicted = (into.predicted * a + from.predicted * b) / (a + b);
-    into.observed = (into.observed * a + from.observed * b) / (a + b);
-    into.answers += from.answers;
-  };
-  std::vector<CalibrationBin> safe;
-  for (const CalibrationBin& bin : bins) {
-    if (bin.answers > 0) safe.push_back(bin);
-  }
-  for (auto bad = std::ranges::find_if(safe, is_telling); bad != safe.end();
-       bad = std::ranges::find_if(safe, is_telling)) {
-    if (safe.size() == 1) return {};
-    const auto next = bad + 1 == safe.end() ? bad - 1 : bad + 1;
-    join_into(*next, *bad);
-    safe.erase(bad);
-  }
-  return safe;
-}
-
 ReportPart calibration_part(const ReportContext& context) {
   constexpr double most_seconds = 120;
   constexpr std::int64_t most_trained = 4000, asked_of_each = 4;  // students trained on for one asked about
