@@ -29,9 +29,10 @@ void add_fit(Program& program) {
   verb.app->add_flag("--dry-run", options->dry_run, "say what memory and time training would take, and stop");
   verb.app->add_flag("--require-convergence", options->require_convergence,
                      "exit with 4 when training did not converge");
-  verb.app->add_flag("--publish", options->publish,
-                     "write a model to hand out: states under 10 expected students merged, courses under 10 takers "
-                     "dropped, parameters rounded to what their standard error bears");
+  verb.app->add_flag(
+      "--publish", options->publish,
+      "write a model to hand out: states under 10 expected students merged, courses under 10 takers "
+      "dropped, what few students of a state did pooled, parameters rounded to what their standard error bears");
   auto training = add_fit_options(verb, /*single=*/true);
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, training, table] {
@@ -63,7 +64,8 @@ void add_fit(Program& program) {
       published->courses_dropped = all_courses - cohort.schema().course_count();
     }
     console.end_progress();
-    save_model(*fit.model, training_record(task, fit), options->out, console.overwrite());
+    save_model(*fit.model, published ? published_record(task, fit, *published) : training_record(task, fit),
+               options->out, console.overwrite());
     std::error_code ignored;
     if (ArchiveReader::kind_of(context.checkpoint) == "checkpoint")  // the run's own, and it has served
       std::filesystem::remove(context.checkpoint, ignored);

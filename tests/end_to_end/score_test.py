@@ -272,6 +272,27 @@ class States(ProgramTest):
         self.assertLess(trees["log_likelihood"], trees["log_likelihood_before"])
         self.assertNotIn(b"ODD", self.read("m.desirepath"))
 
+    def test_a_published_model_does_not_know_its_students(self):
+        self.write_students()
+        for model in (("--model", "nb", "--states", 2), CMM + ("--states", 2), ("--model", "hct", "--trees", 1)):
+            fit = self.fit(*model, "--publish").json
+            record = self.run_program("inspect", "m.desirepath", "--json").json["training"]
+            self.assertTrue(record["published"])
+            self.assertNotIn("data_fingerprint", record)
+            self.assertNotIn("trace", record["result"])
+            self.assertNotEqual(record["result"]["log_likelihood"], fit["log_likelihood"])
+            self.assertNotIn(repr(fit["log_likelihood"]).encode(), self.read("m.desirepath"))
+            self.run_program("inspect", "m.desirepath")
+            done = self.run_program("score", "m.desirepath", "t.csv", "--json")
+            self.assertEqual(done.json["ranked_by"], "model")
+            self.assert_says(self.run_program("score", "m.desirepath", "t.csv").err, "<published>")
+            self.assertNotIn("left_out", self.run_program("score", "m.desirepath", "t.csv", "--csv").header)
+            self.assert_fails("score", "m.desirepath", "t.csv", "--leave-one-out", kind="usage", names=["leave-one-out", "<published>"])
+            if model[1] != "hct":
+                self.assertEqual(self.run_program("states", "m.desirepath", "--json").json["withheld_states"], 0)
+        for model in (("--model", "gmm"), ("--model", "cmm"), ("--model", "nb", "--emission", "probit")):
+            self.assert_fit_fails(*model, "--states", 2, "--publish", kind="usage", names=["--publish", "bernoulli"])
+
     def test_the_largest_state_comes_first(self):
         self.write_students(kinds=3)
         fit = self.fit("--model", "nb", "--states", 3).json

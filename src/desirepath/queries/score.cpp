@@ -254,6 +254,11 @@ class ScoreAnswer : public Answer {
           "record (",
           how_left_out(), "); ", setting_name("leave-one-out"), " off ranks by the model's own scores"));
     }
+    if (of_published) {
+      all.emplace_back(
+          "a published model does not say which students it was trained on; if these are among them, it finds them "
+          "more typical than it would find others");
+    }
     if (!not_left_out.empty()) {
       all.push_back(
           concat("percentiles and rankings are by the model's own scores, which flatter the students it was "
@@ -288,6 +293,7 @@ class ScoreAnswer : public Answer {
   std::string note;
   bool full_precision = false;
   bool by_student = false;
+  bool of_published = false;
 
  private:
   /// A mean as it may be told.
@@ -429,6 +435,7 @@ std::unique_ptr<Answer> answer_score(const QueryInput& input) {
   }
   auto answer = std::make_unique<ScoreAnswer>(cohort, std::move(scores), std::move(ranking), settings.disclosure);
   answer->full_precision = settings.full_precision;
+  answer->of_published = settings.leave_one_out != LeaveOut::off && is_published(input.stored);
   answer->by_student = input.students_wanted;
   answer->with_student = std::move(with_student);
   if (left_out) answer->left_out = left_out->by;
