@@ -4,7 +4,9 @@ file that is a summary, and found nowhere."""
 
 import random
 import re
+import stat
 import subprocess
+import time
 import unittest
 
 from program import KINDS, ProgramTest
@@ -220,6 +222,55 @@ class Privacy(ProgramTest):
         self.assertTrue(bins)
         self.assertEqual(sum(row["answers"] for row in bins), 12 * 60)  # merged, not left out: the rest would follow
         self.assert_all(of_bin.values(), lambda students: len(students) >= 10)
+
+    def test_the_size_of_a_small_training_is_not_told(self):
+        self.run_program("prepare", "plain.csv", "--out", "all.cohort")
+        self.run_program("fit", "plain.csv", "--where", "student < 'S0004'", "--min-takers", 1, "--model", "cmm", "--emission", "bernoulli", "--states", 1,
+                         "--out", "four.desirepath")
+        self.run_program("report", "four.desirepath", "all.cohort", "--ignore-unseen", "--sections", "card", "--out", "page.html")
+        page = re.sub(r"<[^>]*>", "|", self.read("page.html").decode()).split("Show the table")[1][:600]
+        self.assertRegex(page, r"students it was trained on[|\s]+under 10")
+        self.assertNotRegex(page, "log-likelihood of training")
+        for form in ((), ("--json",)):
+            told = self.run_program("inspect", "four.desirepath", *form).out
+            self.assertRegex(told, "students\"?: \"?fewer than 10")
+            self.assertNotIn("student_weight", told)
+
+    def test_scores_have_no_ends(self):
+        """The least typical student is one student: the axis ends before, and ten stand at its end."""
+        draw = random.Random(4)
+        rows = ["student,period,course"]
+        for student in range(300):
+            for period in (1, 2, 3):
+                taken = range(30) if student == 0 else [c for c in range(30) if draw.random() < 0.1 + 0.02 * (c % 7)] or [0]
+                rows += [f"S{student},{period},C{c}" for c in taken]
+        self.write("t.csv", "\n".join(rows) + "\n")
+        self.run_program("prepare", "t.csv", "--out", "t.cohort")
+        model = self.model("t.cohort", "nb", "--states", 1)
+        scores = sorted(float(row["log_likelihood"])
+                        for row in self.run_program("score", model, "t.cohort", "--leave-one-out", "off", "--csv").rows)
+        self.run_program("report", model, "t.cohort", "--sections", "typicality", "--out", "page.html")
+        page = self.read("page.html").decode()
+        table = page[page.index("log-probability of the student&#39;s courses" if "student&#39;s courses" in page else "log-probability of the student's courses"):]
+        cells = [re.findall(r"<t[hd][^>]*>([^<]*)<", row) for row in re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)]
+        bins = [(float(a), float(b), int(n)) for a, b, n in (row for row in cells if len(row) == 3 and re.fullmatch(r"-?[\d.]+", row[0]))]
+        self.assertEqual(sum(n for _, _, n in bins), 300)
+        self.assert_all(bins, lambda one: one[2] == 0 or one[2] >= 10)
+        self.assertGreater(bins[0][0], scores[0] + 20)  # the outlier is far off
+        self.assertLessEqual(bins[0][0], scores[9])
+        self.assertGreaterEqual(bins[-1][1], scores[-10])
+
+    def test_checkpoints_are_for_their_owner(self):
+        self.write_students("all.csv", students=400)
+        for verb in (("compare", "--models", "nb,tan,cmm+bernoulli"), ("select", "--model", "tan")):
+            process = self.start(verb[0], "all.csv", *verb[1:], "--states", "2:6", "--checkpoint", "c")
+            while not self.path("c").exists() and process.poll() is None:
+                time.sleep(0.005)
+            self.assertTrue(self.path("c").exists())
+            self.assertEqual(stat.S_IMODE(self.path("c").stat().st_mode), 0o600)
+            process.send_signal(2)
+            process.communicate()
+            self.path("c").unlink(missing_ok=True)
 
     def test_flows_are_the_same_with_and_without_groups(self):
         """Of two answers about one cohort and one model, neither tells what the other withholds."""

@@ -27,15 +27,19 @@ Cohort drawn_students(const AskedModel& asked, std::int64_t most, const RandomSt
   return asked.students.select(draw_students(std::move(all), most, stream));
 }
 
-/// Bins of a round width, wider where they would hold few.
-std::vector<TypicalityBin> bins_of(const std::vector<double>& values, const Disclosure& disclosure, bool& merged) {
+/// Bins of a round width, wider where they would hold few. The axis ends where enough students lie beyond: all of them
+/// stand in the bin at its end, for the lowest and the highest score are one student's each.
+std::vector<TypicalityBin> bins_of(std::vector<double> values, const Disclosure& disclosure, bool& merged) {
   constexpr int about = 40;
-  const auto [low, high] = std::ranges::minmax(values);
+  std::ranges::sort(values);
+  const auto tail = std::min(static_cast<std::size_t>(disclosure.least()), values.size()) - 1;
+  const double low = std::min(values[tail], values[values.size() - 1 - tail]),
+               high = std::max(values[tail], values[values.size() - 1 - tail]);
   const double width = axis_ticks(std::max(high - low, 1.0), about)[1];
   const double start = std::floor(low / width);
   std::vector<std::int64_t> counts(static_cast<std::size_t>(std::floor(high / width) - start) + 1, 0);
   for (const double value : values)
-    ++counts[static_cast<std::size_t>(std::floor(value / width) - start)];
+    ++counts[static_cast<std::size_t>(std::floor(std::clamp(value, low, high) / width) - start)];
   std::vector<TypicalityBin> bins;
   for (const SafeBin& bin : merge_small_bins(counts, 1, disclosure)) {
     merged = merged || bin.last > bin.first;
