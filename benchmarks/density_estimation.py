@@ -68,7 +68,7 @@ class Runner:
 
     def fit(self, *options):
         result = self.run("fit", self.work / "train.cohort", "--out", self.work / "model.desirepath", "--force", *options)
-        score = {part: self.run("score", self.work / "model.desirepath", self.work / f"{part}.cohort")["mean_log_likelihood"]
+        score = {part: self.run("score", self.work / "model.desirepath", self.work / f"{part}.cohort", "--full-precision")["mean_log_likelihood"]
                  for part in ("valid", "test")}
         return result, score
 

@@ -66,7 +66,7 @@ def main():
                     if not gaussian:
                         arguments += ["--validation", validation]
                     fit = json.loads(run("fit", training, "--out", folder / "model", "--force", "--json", "--seed", seed, *arguments))
-                    score = json.loads(run("score", folder / "model", few if gaussian else held_out, "--json"))
+                    score = json.loads(run("score", folder / "model", few if gaussian else held_out, "--full-precision", "--json"))
                     task = json.loads(run("infer", folder / "model", held_out, "--paper-task", "--training", training, "--json"))["paper_task"]
                     print(f"| {seed} | {size} | {spec} | {score['mean_log_likelihood']:.2f} | {task['accuracy']:.4f} | {task['cross_entropy']:.3f} | "
                           f"{fit['seconds']:.0f} |", flush=True)

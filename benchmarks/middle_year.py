@@ -111,7 +111,8 @@ def main():
             model = parts / "model.desirepath"
             run(options.program, "fit", parts / "training.cohort", "--model", options.model, "--validation", parts / "validation.cohort", "--out",
                 model, "--seed", seed, "--quiet")
-            log_p = json.loads(run(options.program, "score", model, parts / "hold-out.cohort", "--json", "--quiet"))["mean_log_likelihood"]
+            log_p = json.loads(run(options.program, "score", model, parts / "hold-out.cohort", "--full-precision", "--json",
+                                   "--quiet"))["mean_log_likelihood"]
             done = json.loads(run(options.program, "infer", model, parts / "hold-out.cohort", "--paper-task", "--training",
                                   parts / "training.cohort", "--json", "--quiet"))["paper_task"]
             table = csv.DictReader(io.StringIO(run(options.program, "infer", model, parts / "hold-out.cohort", "--paper-task", "--csv", "--quiet")))

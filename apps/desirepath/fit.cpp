@@ -29,9 +29,10 @@ void add_fit(Program& program) {
   verb.app->add_flag("--dry-run", options->dry_run, "say what memory and time training would take, and stop");
   verb.app->add_flag("--require-convergence", options->require_convergence,
                      "exit with 4 when training did not converge");
-  verb.app->add_flag("--publish", options->publish,
-                     "write a model to hand out: states under 10 expected students merged, courses under 10 takers "
-                     "dropped, parameters rounded to what their standard error bears");
+  verb.app->add_flag(
+      "--publish", options->publish,
+      "write a model to hand out: states under 10 expected students merged, courses under 10 takers "
+      "dropped, what few students of a state did pooled, parameters rounded to what their standard error bears");
   auto training = add_fit_options(verb, /*single=*/true);
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, training, table] {
@@ -42,7 +43,9 @@ void add_fit(Program& program) {
     Cohort cohort = open_cohort(options->cohort, *table, console, TableUse::train);
     training->fit_to(cohort, fit_options, console);
     const Id all_courses = cohort.schema().course_count();
-    if (options->publish) cohort = without_rare_courses(cohort, static_cast<std::int64_t>(least_students));
+    if (options->publish) {
+      cohort = without_rare_courses(cohort, least_published(cohort), counted_students(cohort, fit_options));
+    }
     const Compute compute = console.compute("fit");
     const TrainingContext context = training->context(console, compute, cohort, *table);
     const TrainingTask task{cohort, fit_options, context};
@@ -61,7 +64,8 @@ void add_fit(Program& program) {
       published->courses_dropped = all_courses - cohort.schema().course_count();
     }
     console.end_progress();
-    save_model(*fit.model, training_record(task, fit), options->out, console.overwrite());
+    save_model(*fit.model, published ? published_record(task, fit, *published) : training_record(task, fit),
+               options->out, console.overwrite());
     std::error_code ignored;
     if (ArchiveReader::kind_of(context.checkpoint) == "checkpoint")  // the run's own, and it has served
       std::filesystem::remove(context.checkpoint, ignored);

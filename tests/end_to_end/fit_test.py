@@ -52,7 +52,7 @@ class Output(ProgramTest):
                 self.assert_all(zip(objective, objective[1:]), lambda pair: pair[1] >= pair[0] - 1e-10 * abs(pair[0]))
                 self.assertEqual([set(r) >= {"seed", "log_likelihood", "iterations"} for r in fit["restarts"]], [True, True])
                 self.assertIn(fit["log_likelihood"], [r["log_likelihood"] for r in fit["restarts"]])
-                score = self.run_program("score", "m.desirepath", "t.csv", "--json").json
+                score = self.run_program("score", "m.desirepath", "t.csv", "--full-precision", "--json").json
                 self.assertTrue(close(score["mean_log_likelihood"] * 160, fit["log_likelihood"]))
 
     def test_people_are_told_on_stderr(self):
@@ -331,7 +331,7 @@ class Validation(ProgramTest):
             self.assertEqual(fit["log_likelihood"], fit["trace"][best])
             self.assertEqual(fit["students"], 84 if how[1] == 0.3 else 120)
             self.assertEqual(max(r["validation"] for r in fit["restarts"]), fit["validation_trace"][best])
-        score = self.run_program("score", "m.desirepath", "v.csv", "--json").json
+        score = self.run_program("score", "m.desirepath", "v.csv", "--full-precision", "--json").json
         self.assertTrue(close(score["mean_log_likelihood"], max(fit["validation_trace"])))
 
     def test_courses_that_only_validation_has_are_told(self):
@@ -381,7 +381,7 @@ class Degenerate(ProgramTest):
                 for pseudocount in ((), ("--pseudocount", 0)):
                     with self.subTest(table=name, model=model, pseudocount=pseudocount):
                         self.fit("--model", *model, "--states", 5, "--courses", "courses.csv", *pseudocount)
-                        self.run_program("score", "m.desirepath", "t.csv", "--courses", "courses.csv", "--json")
+                        self.run_program("score", "m.desirepath", "t.csv", "--courses", "courses.csv", "--csv")
                         self.run_program("states", "m.desirepath", "--json")
 
 

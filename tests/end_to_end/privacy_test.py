@@ -3,7 +3,10 @@
 file that is a summary, and found nowhere."""
 
 import random
+import re
+import stat
 import subprocess
+import time
 import unittest
 
 from program import KINDS, ProgramTest
@@ -148,6 +151,126 @@ class Privacy(ProgramTest):
         self.assert_never_says(rest.err, 159)
         half = self.run_program("describe", "all.cohort", "--where", "major = 'Art'", "--json")
         self.assert_says(half.err, "--where", half.json["students"], 160)
+
+    def test_a_heavy_student_is_one_student(self):
+        """Weights weigh; what rests on few students rests on few however much they weigh."""
+        draw = random.Random(9)
+        rows = ["student,period,course,heavy,once"]
+        for student in range(60):
+            odd = student == 7
+            taken = [f"ODD{c}" for c in range(5)] if odd else [f"C{c}" for c in range(8) if draw.random() < 0.5] or ["C0"]
+            # Courses of ten students, nine of whom weigh nothing or next to nothing.
+            taken += ["RARE"] if odd or 20 <= student < 29 else []
+            rows += [f"S{student},{period},{c},{12 if odd else 0 if 20 <= student < 29 else 1},{int(not 20 <= student < 29)}"
+                     for period in (1, 2) for c in taken]
+        self.write("t.csv", "\n".join(rows) + "\n")
+        self.run_program("prepare", "t.csv", "--min-takers", 1, "--out", "t.cohort")
+        for model in (("nb",), ("cmm", "--emission", "bernoulli"), ("hmm", "--emission", "bernoulli")):
+            name = self.model("t.cohort", *model, "--states", 2, "--restarts", 10, "--weights", "heavy")
+            for extra in ((), ("--json",)):
+                self.assertNotIn("ODD", self.run_program("states", name, *extra).out)
+            entries = self.run_program("states", name, "--json").json["states"]
+            self.assertTrue(all(entry.get("students") is None for entry in entries), entries)
+        for model in ("nb", "hct"):
+            fit = ("fit", "t.cohort", "--model", model, "--publish", "--force")
+            self.run_program(*fit, "--weights", "once", "--out", "p.desirepath")
+            for course in (b"ODD", b"RARE"):
+                self.assertNotIn(course, self.read("p.desirepath"))
+            self.assert_fails(*fit, "--weights", "heavy", "--out", "q.desirepath", kind="privacy", names=[10])
+            self.assertFalse(self.path("q.desirepath").exists())
+
+    def test_a_few_students_judge_nothing(self):
+        """Of one or eight students held out, or asked about, no answer; and none that says how many they are."""
+        self.write_students("all.csv", students=200, unknown=0)
+        self.write_students("part.csv", students=60, unknown=0)
+        self.run_program("prepare", "all.csv", "--out", "all.cohort")
+        answers = self.model("all.cohort", "nb", "--states", 2)
+        for few in (1, 8):
+            some = ("--where", f"student < 's{few:04d}'")
+            for extra in ((), ("--json",)):
+                done = self.assert_fails("infer", answers, "all.csv", *some, "--paper-task", *extra, kind="privacy", names=[10, "--min-cell"])
+                self.assert_never_says(done.error, few)
+        self.run_program("infer", answers, "all.csv", "--where", "student < 's0010'", "--paper-task")
+        self.run_program("prepare", "all.csv", "--min-cell", 20, "--out", "twenty.cohort")
+        for verb in (("select", "--model", "nb", "--states", 1), ("compare", "--models", "nb", "--states", 1)):
+            for table, share in (("all.csv", 0.01), ("all.csv", 0.99), ("twenty.cohort", 0.07)):
+                done = self.assert_fails(verb[0], table, *verb[1:], "--held-out", share, kind="privacy", names=["--min-cell"])
+                self.assertIsNone(re.search(r"\d", done.error.replace("fewer than 10", "").replace("fewer than 20", "")))
+            self.run_program(verb[0], "all.csv", *verb[1:], "--held-out", 0.1)
+        # All the weight of those held out is one student's.
+        rows = self.path("all.csv").read_text().splitlines()
+        self.write("heavy.csv", "\n".join([rows[0] + ",weight"] + [f"{row},{100000 if row.startswith('s0000') else 1}" for row in rows[1:]]) + "\n")
+        for verb in (("select", "--model", "nb", "--states", 1), ("compare", "--models", "nb", "--states", 1)):
+            self.assert_fails(verb[0], "heavy.csv", *verb[1:], "--weights", "weight", kind="privacy", names=[10])
+        done = self.assert_fails("evaluate", "part.csv", "--models", "nb", "--states", 1, "--seeds", 1, kind="privacy", names=[10])
+        self.assert_never_says(done.error, 9)
+
+    def test_calibration_rests_on_different_students(self):
+        """Many courses make many answers of few students."""
+        self.write_students("all.csv", students=400, courses=60, unknown=0)
+        self.run_program("prepare", "all.csv", "--out", "all.cohort")
+        answers = self.model("all.cohort", "nb", "--states", 2)
+        some = ("infer", answers, "all.csv", "--where", "student < 's0012'", "--paper-task")
+        done = self.run_program(*some, "--json").json
+        bins = done["paper_task"]["calibration"]
+        edges = [row["predicted"] for row in bins]
+        self.assertEqual(edges, sorted(edges))
+        of_bin = {}
+        for row in done["courses"]:  # the answers themselves, which the bins are made of
+            nearest = min(range(len(bins)), key=lambda i: abs(edges[i] - row["probability"]))
+            of_bin.setdefault(nearest, set()).add(row["student"])
+        self.assertTrue(bins)
+        self.assertEqual(sum(row["answers"] for row in bins), 12 * 60)  # merged, not left out: the rest would follow
+        self.assert_all(of_bin.values(), lambda students: len(students) >= 10)
+
+    def test_the_size_of_a_small_training_is_not_told(self):
+        self.run_program("prepare", "plain.csv", "--out", "all.cohort")
+        self.run_program("fit", "plain.csv", "--where", "student < 'S0004'", "--min-takers", 1, "--model", "cmm", "--emission", "bernoulli", "--states", 1,
+                         "--out", "four.desirepath")
+        self.run_program("report", "four.desirepath", "all.cohort", "--ignore-unseen", "--sections", "card", "--out", "page.html")
+        page = re.sub(r"<[^>]*>", "|", self.read("page.html").decode()).split("Show the table")[1][:600]
+        self.assertRegex(page, r"students it was trained on[|\s]+under 10")
+        self.assertNotRegex(page, "log-likelihood of training")
+        for form in ((), ("--json",)):
+            told = self.run_program("inspect", "four.desirepath", *form).out
+            self.assertRegex(told, "students\"?: \"?fewer than 10")
+            self.assertNotIn("student_weight", told)
+
+    def test_scores_have_no_ends(self):
+        """The least typical student is one student: the axis ends before, and ten stand at its end."""
+        draw = random.Random(4)
+        rows = ["student,period,course"]
+        for student in range(300):
+            for period in (1, 2, 3):
+                taken = range(30) if student == 0 else [c for c in range(30) if draw.random() < 0.1 + 0.02 * (c % 7)] or [0]
+                rows += [f"S{student},{period},C{c}" for c in taken]
+        self.write("t.csv", "\n".join(rows) + "\n")
+        self.run_program("prepare", "t.csv", "--out", "t.cohort")
+        model = self.model("t.cohort", "nb", "--states", 1)
+        scores = sorted(float(row["log_likelihood"])
+                        for row in self.run_program("score", model, "t.cohort", "--leave-one-out", "off", "--csv").rows)
+        self.run_program("report", model, "t.cohort", "--sections", "typicality", "--out", "page.html")
+        page = self.read("page.html").decode()
+        table = page[page.index("log-probability of the student&#39;s courses" if "student&#39;s courses" in page else "log-probability of the student's courses"):]
+        cells = [re.findall(r"<t[hd][^>]*>([^<]*)<", row) for row in re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)]
+        bins = [(float(a), float(b), int(n)) for a, b, n in (row for row in cells if len(row) == 3 and re.fullmatch(r"-?[\d.]+", row[0]))]
+        self.assertEqual(sum(n for _, _, n in bins), 300)
+        self.assert_all(bins, lambda one: one[2] == 0 or one[2] >= 10)
+        self.assertGreater(bins[0][0], scores[0] + 20)  # the outlier is far off
+        self.assertLessEqual(bins[0][0], scores[9])
+        self.assertGreaterEqual(bins[-1][1], scores[-10])
+
+    def test_checkpoints_are_for_their_owner(self):
+        self.write_students("all.csv", students=400)
+        for verb in (("compare", "--models", "nb,tan,cmm+bernoulli"), ("select", "--model", "tan")):
+            process = self.start(verb[0], "all.csv", *verb[1:], "--states", "2:6", "--checkpoint", "c")
+            while not self.path("c").exists() and process.poll() is None:
+                time.sleep(0.005)
+            self.assertTrue(self.path("c").exists())
+            self.assertEqual(stat.S_IMODE(self.path("c").stat().st_mode), 0o600)
+            process.send_signal(2)
+            process.communicate()
+            self.path("c").unlink(missing_ok=True)
 
     def test_flows_are_the_same_with_and_without_groups(self):
         """Of two answers about one cohort and one model, neither tells what the other withholds."""

@@ -45,7 +45,7 @@ class ProbitTest(unittest.TestCase):
                 self.assertEqual(fit["likelihood_kind"], "mass")
                 objective = fit["objective_trace"]
                 self.assertEqual(sorted(objective), objective)
-                score = json.loads(self.run_program("score", "m.desirepath", "all.cohort", "--json").stdout)
+                score = json.loads(self.run_program("score", "m.desirepath", "all.cohort", "--full-precision", "--json").stdout)
                 # What fit reports is of the parameters in the file: calibrated ones.
                 self.assertAlmostEqual(score["mean_log_likelihood"] * score["students"], fit["log_likelihood"], places=5)
 

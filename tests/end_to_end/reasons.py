@@ -82,6 +82,7 @@ REASONS = {
     "nearest": r"did you mean",
     "left-out": r"own record",
     "too-few": r"too few students",
+    "published": r"published model does not say",
     "end-of-range": r"end of the range",
     "recommended": r"\bTake\b",
     "void": r"void",

@@ -1,7 +1,7 @@
 """`score`, `states` and `inspect`: what a model says of students, and what its file says of itself."""
 
-import json
 import math
+import re
 import unittest
 
 from program import ProgramTest, close
@@ -16,7 +16,7 @@ class Score(ProgramTest):
 
     def test_json_and_csv_agree(self):
         self.fit("--model", "tan", "--states", 2)
-        done = self.run_program("score", "m.desirepath", "t.csv", "--json").json
+        done = self.run_program("score", "m.desirepath", "t.csv", "--full-precision", "--json").json
         self.assertEqual(done["schema"], "desirepath/score/1")
         self.assertLessEqual({"students", "mean_log_likelihood", "standard_error", "likelihood_kind"}, set(done))
         self.assertEqual((done["students"], done["likelihood_kind"]), (160, "mass"))
@@ -40,23 +40,74 @@ class Score(ProgramTest):
     def test_a_probability_of_zero_is_null_with_the_reason(self):
         self.write("t.csv", "student,period,course\na,1,X\nb,1,X\nc,1,Y\nd,1,\n")
         self.fit("--model", "nb", "--states", 1, "--pseudocount", 0)
-        self.write("new.csv", "student,period,course\np,1,X\nq,1,\n")
-        self.assertEqual(self.run_program("score", "m.desirepath", "new.csv", "--json").json["impossible_students"], 0)
+        self.write("new.csv", "student,period,course\n" + "".join(f"p{i},1,X\nq{i},1,\n" for i in range(10)))
+        exact = ("--full-precision", "--json")
+        self.assertEqual(self.run_program("score", "m.desirepath", "new.csv", *exact).json["impossible_students"], 0)
         self.write("t.csv", "student,period,course\na,1,X\nb,1,X\n")
         self.fit("--model", "nb", "--states", 1, "--pseudocount", 0)
-        done = self.run_program("score", "m.desirepath", "new.csv", "--json")
-        self.assertIsNone(done.json["mean_log_likelihood"])
-        self.assertEqual(done.json["mean_of_possible_students"], 0)
-        self.assertEqual(done.json["impossible_students"], 1)
-        self.assert_says(done.json["reason"], "<impossible>")
+        for extra in (("--json",), exact):
+            done = self.run_program("score", "m.desirepath", "new.csv", *extra)
+            self.assertIsNone(done.json["mean_log_likelihood"])
+            self.assertEqual(done.json["mean_of_possible_students"], 0)
+            self.assertEqual(done.json["impossible_students"], 10)
+            self.assert_says(done.json["reason"], "<impossible>")
         table = self.run_program("score", "m.desirepath", "new.csv", "--csv")
-        self.assertEqual([row["log_likelihood"] for row in table.rows], ["0", ""])
-        self.assert_says(table.err, 1, "<impossible>")
-        self.assert_says(self.run_program("score", "m.desirepath", "new.csv").out, 2, "0.0000", "<possible>")
+        self.assertEqual([row["log_likelihood"] for row in table.rows], ["0"] * 10 + [""] * 10)
+        self.assert_says(table.err, 10, "<impossible>")
+        self.assert_says(self.run_program("score", "m.desirepath", "new.csv").out, 20, 0, "<possible>")
+
+    def test_few_impossible_students_are_not_counted(self):
+        """Nothing but --full-precision and student by student tells none from one."""
+        self.write("t.csv", "student,period,course\n" + "".join(f"a{i},1,X\n" for i in range(10)))
+        self.fit("--model", "nb", "--states", 1, "--pseudocount", 0)
+        for possible, impossible in ((20, 0), (20, 1), (20, 9), (9, 20), (1, 20)):
+            self.write("new.csv", "student,period,course\n" + "".join(f"p{i},1,X\n" for i in range(possible)) +
+                       "".join(f"q{i},1,\n" for i in range(impossible)))
+            done = self.run_program("score", "m.desirepath", "new.csv", "--json")
+            self.assertIsNone(done.json["impossible_students"])
+            self.assertNotIn("mean_of_possible_students", done.json)
+            self.assertEqual(done.json["mean_log_likelihood"], 0 if possible == 20 else None)
+            self.assertEqual("reason" in done.json, possible < 20)
+            text = self.run_program("score", "m.desirepath", "new.csv")
+            for said in (done.err, text.err):
+                self.assertEqual(said, "")
+            if possible == 20:
+                self.assert_never_says(text.out, "<possible>")
+            else:
+                self.assert_never_says(text.out, possible)
+            exact = self.run_program("score", "m.desirepath", "new.csv", "--full-precision", "--json").json
+            self.assertEqual(exact["impossible_students"], impossible)
+
+    def test_a_summary_rests_on_enough_students(self):
+        """One student's likelihood, and a published model, are the student's record."""
+        lines = self.path("t.csv").read_text().splitlines()
+        self.write("t.csv", "\n".join([lines[0] + ",one,heavy,all"] + [
+            f"{line},{int(line.startswith('s0000'))},{1000 if line.startswith('s0000') else 1},1" for line in lines[1:]]) + "\n")
+        self.fit("--model", "nb", "--states", 2)
+        one, fourteen = ("--where", "student = 's0000a'"), ("--where", "student < 's0014'")
+        for refused in (one, ("--where", "student < 's0009'"), ("--weights", "one"), ("--weights", "heavy"), (*one, "--weights", "all")):
+            for extra in ((), ("--json",), ("--full-precision",), ("--full-precision", "--json"), ("--explain", 1), ("--full-precision", "--csv")):
+                self.assert_fails("score", "m.desirepath", "t.csv", *refused, *extra, kind="privacy", names=[10, "--min-cell"])
+        self.assertEqual(len(self.run_program("score", "m.desirepath", "t.csv", *one, "--csv").rows), 1)  # by explicit request
+        for group in (fourteen, (), ("--weights", "all"), ("--leave-one-out", "on")):
+            exact = self.run_program("score", "m.desirepath", "t.csv", *group, "--full-precision", "--json").json
+            told = self.run_program("score", "m.desirepath", "t.csv", *group, "--json").json
+            unit = 10 ** (math.floor(math.log10(exact["standard_error"])) - 1)
+            for field in ("mean_log_likelihood", "standard_error", *(("mean_with_student",) if "on" in group else ())):
+                self.assertNotEqual(told[field], exact[field])
+                self.assertLessEqual(abs(told[field] - exact[field]), unit * 0.51)
+                self.assertAlmostEqual(told[field] / unit, round(told[field] / unit), 6)
+            text = self.run_program("score", "m.desirepath", "t.csv", *group).out
+            self.assert_says(text, told["mean_log_likelihood"], told["standard_error"])
+            for number in re.findall(r"-\d+\.\d+", text.split("most typical")[0]):  # the quantiles, too
+                self.assertAlmostEqual(float(number) / unit, round(float(number) / unit), 6)
+        own = {row["log_likelihood"] for row in self.run_program("score", "m.desirepath", "t.csv", *fourteen, "--csv").rows}
+        text = self.run_program("score", "m.desirepath", "t.csv", *fourteen).out
+        self.assertFalse(own & set(re.findall(r"-[\d.]+", text)))
 
     def test_names_the_model_does_not_know(self):
         self.fit("--model", "nb", "--states", 2)
-        self.write("new.csv", "student,period,course\np,1,C02\np,1,C0Z\n")
+        self.write("new.csv", "student,period,course\n" + "".join(f"p{i},1,C02\n" for i in range(10)) + "p1,1,C0Z\n")
         self.assert_fails("score", "m.desirepath", "new.csv", "--verbose", kind="input", names=["C0Z", "<nearest>", "--ignore-unseen"])
         done = self.run_program("score", "m.desirepath", "new.csv", "--ignore-unseen", "--json")
         self.assert_says(done.err, 1, "<unseen>")
@@ -69,12 +120,12 @@ class Score(ProgramTest):
             values = {}
             for name, rows in (("unknown", "p,1,C01\np,1,C03\n"), ("nothing", "p,1,C01\np,1,C03\np,2,\np,3,\n")):
                 self.write("new.csv", "student,period,course\n" + rows)
-                values[name] = self.run_program("score", "m.desirepath", "new.csv", "--json").json["mean_log_likelihood"]
+                values[name] = float(self.run_program("score", "m.desirepath", "new.csv", "--csv").rows[0]["log_likelihood"])
             self.assertGreater(values["unknown"], values["nothing"])
 
     def test_leave_one_out(self):
         self.fit(*CMM, "--states", 3)
-        done = self.run_program("score", "m.desirepath", "t.csv", "--leave-one-out", "--json").json
+        done = self.run_program("score", "m.desirepath", "t.csv", "--leave-one-out", "--full-precision", "--json").json
         self.assertTrue(done["leave_one_out"])  # how it is found
         self.assertLess(done["mean_log_likelihood"], done["mean_with_student"])
         table = self.run_program("score", "m.desirepath", "t.csv", "--leave-one-out", "--csv")
@@ -113,13 +164,20 @@ class Score(ProgramTest):
         self.assert_fails("score", "m.desirepath", "t.csv", "--leave-one-out=some", kind="usage", names=["--leave-one-out", "auto"])
 
     def test_weights_count_in_the_mean(self):
-        self.write("t.csv", "student,period,course,weight\na,1,X,2\nb,1,Y,1\nc,1,Z,0\n")
-        self.write("copies.csv", "student,period,course\na,1,X\na2,1,X\nb,1,Y\n")
+        numbers = range(10)
+        self.write("t.csv", "student,period,course,weight\n" + "".join(f"a{i},1,X,2\nb{i},1,Y,1\nc{i},1,Z,0\n" for i in numbers))
+        self.write("copies.csv", "student,period,course\n" + "".join(f"a{i},1,X\nA{i},1,X\nb{i},1,Y\n" for i in numbers))
         self.fit("--model", "nb", "--states", 1)
-        weighted = self.run_program("score", "m.desirepath", "t.csv", "--weights", "weight", "--json").json
-        copies = self.run_program("score", "m.desirepath", "copies.csv", "--json").json
-        for field in ("mean_log_likelihood", "standard_error"):
-            self.assertTrue(close(weighted[field], copies[field]))
+        exact = ("--full-precision", "--json")
+        weighted = self.run_program("score", "m.desirepath", "t.csv", "--weights", "weight", *exact).json
+        copies = self.run_program("score", "m.desirepath", "copies.csv", *exact).json
+        self.assertTrue(close(weighted["mean_log_likelihood"], copies["mean_log_likelihood"]))
+        # As sure as 20 students make it, not 30.
+        mean = weighted["mean_log_likelihood"]
+        table = self.run_program("score", "m.desirepath", "t.csv", "--csv").rows
+        weight = {"a": 2, "b": 1, "c": 0}
+        squares = sum((weight[row["student"][0]] * (float(row["log_likelihood"]) - mean)) ** 2 for row in table)
+        self.assertTrue(close(weighted["standard_error"], math.sqrt(squares / 30 ** 2 * 20 / 19)))
 
     def test_kinds_of_likelihood(self):
         self.fit("--model", "nb", "--states", 2)
@@ -213,6 +271,27 @@ class States(ProgramTest):
         self.assertGreater(trees["values_pooled"], 0)
         self.assertLess(trees["log_likelihood"], trees["log_likelihood_before"])
         self.assertNotIn(b"ODD", self.read("m.desirepath"))
+
+    def test_a_published_model_does_not_know_its_students(self):
+        self.write_students()
+        for model in (("--model", "nb", "--states", 2), CMM + ("--states", 2), ("--model", "hct", "--trees", 1)):
+            fit = self.fit(*model, "--publish").json
+            record = self.run_program("inspect", "m.desirepath", "--json").json["training"]
+            self.assertTrue(record["published"])
+            self.assertNotIn("data_fingerprint", record)
+            self.assertNotIn("trace", record["result"])
+            self.assertNotEqual(record["result"]["log_likelihood"], fit["log_likelihood"])
+            self.assertNotIn(repr(fit["log_likelihood"]).encode(), self.read("m.desirepath"))
+            self.run_program("inspect", "m.desirepath")
+            done = self.run_program("score", "m.desirepath", "t.csv", "--json")
+            self.assertEqual(done.json["ranked_by"], "model")
+            self.assert_says(self.run_program("score", "m.desirepath", "t.csv").err, "<published>")
+            self.assertNotIn("left_out", self.run_program("score", "m.desirepath", "t.csv", "--csv").header)
+            self.assert_fails("score", "m.desirepath", "t.csv", "--leave-one-out", kind="usage", names=["leave-one-out", "<published>"])
+            if model[1] != "hct":
+                self.assertEqual(self.run_program("states", "m.desirepath", "--json").json["withheld_states"], 0)
+        for model in (("--model", "gmm"), ("--model", "cmm"), ("--model", "nb", "--emission", "probit")):
+            self.assert_fit_fails(*model, "--states", 2, "--publish", kind="usage", names=["--publish", "bernoulli"])
 
     def test_the_largest_state_comes_first(self):
         self.write_students(kinds=3)

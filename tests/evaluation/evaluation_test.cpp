@@ -114,9 +114,9 @@ TEST(HeldOut, ErrorsOfEstimatesDoNotAverageOut) {
   estimates.value = (RowMatrix(2, 1) << -1, -3).finished();
   estimates.standard_error = (RowMatrix(2, 1) << 0.3, 0.1).finished();
   EXPECT_NEAR(summarise_scores(estimates, LikelihoodKind::mass).standard_error_of_mean, std::hypot(1, 0.2), 1e-12);
-  // A weight of two is the student twice: the spread of -1, -1, -3, and errors that count by weight, not its square.
+  // A weight of two moves the mean to -5/3, but does not make two students three.
   EXPECT_NEAR(summarise_scores(estimates, LikelihoodKind::mass, {2, 1}).standard_error_of_mean,
-              std::hypot(std::sqrt(8.0 / 3 / 2 / 3), 0.7 / 3), 1e-12);
+              std::hypot(8.0 / 9, 0.7 / 3), 1e-12);
   // A thousand like them are no better known.
   Estimates many{RowMatrix::Constant(1000, 1, -2), RowMatrix::Constant(1000, 1, 0.05)};
   EXPECT_NEAR(summarise_scores(many, LikelihoodKind::mass).standard_error_of_mean, 0.05, 1e-12);

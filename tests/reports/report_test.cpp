@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "support/example_cohorts.h"
@@ -183,8 +184,12 @@ TEST(Report, CountsOfStudentsAreNoEstimates) {
 
 TEST(Report, CalibrationBinsTellOfNoFewAnswers) {
   // predicted, share that came true, answers: the second and the last would tell of 2 and of 3 answers.
-  const std::vector<CalibrationBin> bins = {
+  std::vector<std::int64_t> twenty(20);
+  std::iota(twenty.begin(), twenty.end(), 0);
+  std::vector<CalibrationBin> bins = {
       {0.05, 0.05, 1000}, {0.15, 0.02, 100}, {0.5, 0.5, 0}, {0.7, 0.7, 100}, {0.95, 0.97, 100}};
+  for (CalibrationBin& bin : bins)
+    bin.students = twenty;
   const std::vector<CalibrationBin> safe = merge_calibration_bins(bins, Disclosure());
   double answers = 0, hits = 0, predicted = 0;
   for (const CalibrationBin& bin : safe) {
@@ -199,7 +204,16 @@ TEST(Report, CalibrationBinsTellOfNoFewAnswers) {
   EXPECT_EQ(answers, 1300);
   EXPECT_NEAR(hits, 50 + 2 + 70 + 97, 1e-9);
   EXPECT_NEAR(predicted, 50 + 15 + 70 + 95, 1e-9);
-  EXPECT_TRUE(merge_calibration_bins({{0.5, 0.5, 10}}, Disclosure()).empty());
+  EXPECT_TRUE(merge_calibration_bins({{0.5, 0.5, 10, twenty}}, Disclosure()).empty());
+  // Many answers of few students; those of other students beside them.
+  const std::vector<std::int64_t> six(twenty.begin(), twenty.begin() + 6),
+      others(twenty.begin() + 6, twenty.begin() + 12);
+  EXPECT_TRUE(merge_calibration_bins({{0.5, 0.5, 600, six}, {0.7, 0.5, 600, six}}, Disclosure()).empty());
+  const std::vector<CalibrationBin> joined =
+      merge_calibration_bins({{0.5, 0.5, 600, six}, {0.7, 0.5, 600, others}}, Disclosure());
+  ASSERT_EQ(joined.size(), 1);
+  EXPECT_EQ(joined.front().students.size(), 12);
+  EXPECT_EQ(joined.front().answers, 1200);
 }
 
 TEST(Report, AStageThatTookFewStandsWithAnother) {

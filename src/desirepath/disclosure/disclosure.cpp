@@ -45,6 +45,19 @@ void Disclosure::require(std::int64_t students) const {
       concat("the answer would rest on ", few(), " students (", setting_name("min-cell"), "): nothing is shown"));
 }
 
+void Disclosure::require_behind(std::span<const double> weights) const {
+  require(static_cast<std::int64_t>(std::floor(students_behind(weights) + rounding_of_sums)));
+}
+
+double students_behind(std::span<const double> weights) {
+  double sum = 0, largest = 0;
+  for (const double weight : weights) {
+    sum += weight;
+    largest = std::max(largest, weight);
+  }
+  return largest > 0 ? sum / largest : 0;
+}
+
 namespace {
 
 /// together: how many students some parts, so many and one more of a size, are at least.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ class Disclosure {
   std::int64_t least() const { return asked_.value_or(recorded_); }
   /// Throws PrivacyError where all of it would rest on fewer students.
   void require(std::int64_t students) const;
+  /// The same for students who are weighed: they count as `students_behind` them.
+  void require_behind(std::span<const double> weights) const;
 
   /// Whether a number of students is none or enough.
   bool tells(double students) const {
@@ -66,5 +69,9 @@ class Disclosure {
   std::optional<std::int64_t> asked_;  // by the user
   std::int64_t recorded_ = usual;
 };
+
+/// The number of students that weights leave: their sum in units of the largest. A share p of all the weight is that of
+/// p times as many students at least, so that no single one of a large weight passes for many.
+double students_behind(std::span<const double> weights);
 
 }  // namespace desirepath::inline disclosure

@@ -5,6 +5,7 @@
 
 #include "desirepath/core/archive.h"
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline evaluation {
@@ -49,6 +50,29 @@ void FinishedFits::add(FinishedFit fit) {
 
 void FinishedFits::refuse() const {
   throw ArchiveError(concat(file_.path.string(), ": damaged: the fits that are finished"));
+}
+
+void require_parts(const Cohort& cohort, const Split& split, const std::string& weights) {
+  const Disclosure disclosure = Disclosure().bound_to(cohort.min_cell());
+  const std::vector<double> all = weights.empty() ? std::vector<double>() : student_weights(cohort, weights);
+  const auto is_few = [&](const std::vector<std::int64_t>& part) {
+    std::vector<double> own;
+    for (const std::int64_t s : part)
+      own.push_back(all.empty() ? 1 : all[static_cast<std::size_t>(s)]);
+    return !disclosure.rests(students_behind(own));
+  };
+  if (is_few(split.training) || is_few(split.validation) || (!split.hold_out.empty() && is_few(split.hold_out))) {
+    throw PrivacyError(concat("too few students: ", disclosure.few(),
+                              " would be trained on or held out, and what is told of the fits would be told of them (",
+                              setting_name("min-cell"), ")"));
+  }
+}
+
+Split held_out_split(const Cohort& cohort, double share, std::uint64_t seed, const std::string& weights) {
+  if (!(share > 0 && share < 1)) throw OptionError(concat(setting_name("held-out"), ": a share between 0 and 1"));
+  Split split = split_by_share(cohort, {share, 0}, RandomStream(seed).child("validation"));
+  require_parts(cohort, split, weights);
+  return split;
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "desirepath/models/training.h"
+#include "desirepath/transcripts/split.h"
 
 namespace desirepath::inline evaluation {
 
@@ -48,6 +49,12 @@ class FinishedFits {
   std::string digest_;
   std::vector<FinishedFit> fits_;
 };
+
+/// Training and validation alone. Throws OptionError where the share leaves nothing of either, and as require_parts.
+Split held_out_split(const Cohort& cohort, double share, std::uint64_t seed, const std::string& weights);
+/// Throws PrivacyError where few students would train or be held out: what is told of a fit is told of them. Hold-out
+/// may be empty. weights: the attribute they are weighed by, or nothing. Does not say how many there are.
+void require_parts(const Cohort& cohort, const Split& split, const std::string& weights);
 
 /// Fits of a model by its sizes; of one whose size is not asked for (hct's is its trees') the one of its own size.
 struct SizedFits {

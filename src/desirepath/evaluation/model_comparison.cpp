@@ -29,10 +29,7 @@ MeanAndError mean_of(const std::vector<double>& values, const std::vector<double
 }
 
 Split split_of(const Cohort& cohort, const ComparisonTask& task) {
-  Split split =
-      split_by_share(cohort, {task.held_out_share, 0}, RandomStream(task.fits.front().seed).child("validation"));
-  if (split.training.empty() || split.validation.empty()) throw OptionError("too few students to set some aside");
-  return split;
+  return held_out_split(cohort, task.held_out_share, task.fits.front().seed, task.weights);
 }
 
 /// What finished fits belong to.

@@ -49,12 +49,8 @@ struct Part {
 
 Part part_for(const Cohort& cohort, std::uint64_t seed) {
   const Split split = split_by_share(cohort, shares, RandomStream(seed).child("evaluation"));
-  if (static_cast<double>(split.hold_out.size()) < least_students ||
-      static_cast<double>(split.validation.size()) < least_students) {
-    throw PrivacyError(concat("too few students: ", split.hold_out.size(), " would be held out and ",
-                              split.validation.size(), " validate; at least ", fixed(least_students, 0),
-                              " of each are needed"));
-  }
+  if (split.hold_out.empty()) throw PrivacyError("too few students to hold some out");
+  require_parts(cohort, split, "");
   return {cohort, split, seed};
 }
 
@@ -79,7 +75,7 @@ void add_samples(Measures& found, const Model& model, const Part& part, std::int
 void add_answers(Measures& found, const Model& model, const Part& part, const Compute& compute) {
   if (model.schema().period_count() < 3) return;
   const InferenceScore score = infer_period(model, part.training, part.held_out, {}, compute);
-  if (static_cast<double>(score.students) < least_students) return;
+  if (!Disclosure().bound_to(part.held_out.min_cell()).rests(static_cast<double>(score.students))) return;
   found["accuracy"] = score.accuracy;
   found["most_frequent"] = score.most_frequent;
   found["cross_entropy"] = score.cross_entropy;

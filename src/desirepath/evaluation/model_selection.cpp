@@ -45,10 +45,9 @@ std::vector<Id> parse_state_range(const std::string& text) {
 namespace {
 
 Split split_of(const Cohort& cohort, const FitOptions& options, double validation_share) {
-  Split split = split_by_share(cohort, {validation_share, 0}, RandomStream(options.seed).child("validation"));
-  if (split.training.empty() || split.validation.empty())
-    throw OptionError("too few students to set some aside for validation");
-  return split;
+  const auto weights = options.values().find("weights");
+  return held_out_split(cohort, validation_share, options.seed,
+                        weights == options.values().end() ? "" : setting_text(weights->second));
 }
 
 std::vector<FitOptions> fits_of(const FitOptions& options, const std::vector<Id>& states) {
@@ -96,6 +95,7 @@ Selection select_states(const Cohort& cohort, const FitOptions& options, const s
   const std::vector<FitOptions> fits = fits_of(options, states);
   FinishedFits finished(file, digest_of(cohort, fits, validation_share, context), fits.size());
   Selection selection;
+  selection.disclosure = Disclosure().bound_to(cohort.min_cell());
   selection.model = options.choice().name();
   selection.training_students = training.student_count();
   selection.validation_students = validation.student_count();
@@ -221,9 +221,12 @@ std::vector<std::string> Selection::warnings() const {
                             best_held_out == rows.back().states ? "more" : "fewer"));
   for (const SelectionRow& row : rows) {
     if (row.impossible == 0) continue;
-    result.push_back(
-        concat("with ", row.states, " states ", counted(row.impossible, "held-out student is", "held-out students are"),
-               " impossible (probability 0): no held-out likelihood; give ", setting_name("pseudocount"), " above 0"));
+    result.push_back(concat("with ", row.states, " states ",
+                            disclosure.rests(static_cast<double>(row.impossible))
+                                ? counted(row.impossible, "held-out student is", "held-out students are")
+                                : "some held-out students are",
+                            " impossible (probability 0): no held-out likelihood; give ", setting_name("pseudocount"),
+                            " above 0"));
   }
   return result;
 }

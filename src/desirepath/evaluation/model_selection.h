@@ -31,6 +31,7 @@ struct Selection : Answer {
   LikelihoodKind criteria_kind = LikelihoodKind::mass;  // of the criteria: what EM climbs
   std::int64_t training_students = 0;
   std::int64_t validation_students = 0;
+  Disclosure disclosure;
   /// Best K by each criterion; 0 where held-out students are impossible with every K.
   Id best_bic = 0, best_aic = 0, best_icl = 0, best_held_out = 0;
 

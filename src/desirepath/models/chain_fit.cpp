@@ -364,6 +364,30 @@ class ChainFit : public Training {
          restart_count(), validation_evidence_ != nullptr, train_->student_count(), candidates_->candidates().size()});
   }
 
+  void count_students(const ChainProblem& problem, FitResult& result) const {
+    const auto rows_of = [](const RowMatrix& matrix) {
+      std::vector<std::vector<double>> rows;
+      for (Index row = 0; row < matrix.rows(); ++row)
+        rows.emplace_back(matrix.row(row).begin(), matrix.row(row).end());
+      return rows;
+    };
+    if (chain_.weights.empty()) {
+      result.state_students = rows_of(problem.present_weights());
+      return;
+    }
+    const double largest = std::ranges::max(chain_.weights);
+    result.state_behind = rows_of(problem.present_weights() / (largest > 0 ? largest : 1));
+    // Whoever weighs anything is one student.
+    ChainTask once = chain_;
+    for (double& weight : once.weights)
+      weight = weight > 0 ? 1 : 0;
+    ChainEvidence evidence(EvidenceBatch::of(*train_), layout_);
+    ChainProblem counted(once, evidence, *learner_, compute_);
+    counted.start_from_parameters(problem.parameters());
+    counted.expectation();
+    result.state_students = rows_of(counted.present_weights());
+  }
+
   FitResult finish(RestartOutcome best, std::vector<RestartResult> restarts) {
     FitResult result;
     // The expected shares of the states order them.
@@ -380,9 +404,7 @@ class ChainFit : public Training {
       problem.measure();
     }
     const std::vector<std::string> notes = problem.notes();
-    const RowMatrix present = problem.present_weights();
-    for (Index step = 0; step < present.rows(); ++step)
-      result.state_students.emplace_back(present.row(step).begin(), present.row(step).end());
+    count_students(problem, result);
     // What the learner sets after the climb may have another likelihood than the last iterate.
     std::optional<Expectation> finished;
     if (problem.finish_emissions()) {
@@ -445,7 +467,7 @@ class ChainFit : public Training {
           concat(setting_name("refine"), ": ", counted(refinement_evidence_->student_count(), "student", "students"),
                  " held out of training to judge it; ", setting_name("validation"), " names others"));
     }
-    if (std::string small = small_states_note(result.state_students, layout_, cohort_.schema()); !small.empty())
+    if (std::string small = small_states_note(result.bearing(), layout_, cohort_.schema()); !small.empty())
       result.warnings.push_back(std::move(small));
     result.warn_of_size(*train_);
     if (candidates_->is_search()) warn_of_starts(result);

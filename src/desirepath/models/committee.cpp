@@ -262,6 +262,7 @@ class CommitteeFit : public Training {
     result.emission = choice.emission->name;
     result.states = 0;
     result.state_students.clear();  // a tree is not a kind of students
+    result.state_behind.clear();
     result.trees = trees_;
     result.tree_states = first.trees().front()->state_count();
     result.students = training_.student_count();

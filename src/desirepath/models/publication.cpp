@@ -1,6 +1,7 @@
 #include "desirepath/models/publication.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -10,23 +11,26 @@
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/bernoulli.h"
 #include "desirepath/emissions/hidden_tree.h"
+#include "desirepath/emissions/tree.h"
 #include "desirepath/models/hidden_chain.h"
+#include "desirepath/models/published_states.h"
 #include "desirepath/models/published_tree.h"
 #include "desirepath/transcripts/align.h"
+#include "desirepath/transcripts/split.h"
 
 namespace desirepath::inline models {
 
 namespace {
 
-double total_likelihood(const Model& model, const TrainingTask& task) {
+Vector student_likelihoods(const Model& model, const TrainingTask& task) {
   const EvidenceBatch evidence = EvidenceBatch::of(task.cohort);
-  return model.log_likelihood(evidence, model.likelihood_kinds().front(), task.context.compute).value.sum();
+  return model.log_likelihood(evidence, model.likelihood_kinds().front(), task.context.compute).value.col(0);
 }
 
 /// The state of least students of a step, where it rests on too few; -1: none does.
-Id smallest(const std::vector<double>& students, Id emitting) {
+Id smallest(const std::vector<double>& students, Id emitting, double least) {
   const auto at = std::min_element(students.begin(), students.begin() + emitting);
-  return *at < least_students ? static_cast<Id>(at - students.begin()) : -1;
+  return *at < least ? static_cast<Id>(at - students.begin()) : -1;
 }
 
 /// The state most like another in the courses of a step.
@@ -61,13 +65,13 @@ std::vector<LabelRow> merged_labels(const HiddenChain& chain, const FitResult& f
   const Id emitting = chain.parameters().emitting_states(), all = chain.state_count(), steps = chain.step_count();
   std::vector<std::vector<Id>> becomes;
   std::vector<double> total(static_cast<std::size_t>(emitting), 0);
-  for (const auto& row : fit.state_students) {
+  for (const auto& row : fit.bearing()) {
     for (std::size_t k = 0; k < total.size(); ++k)
       total[k] += row[k];
   }
   const bool tied = chain.identity().structure == TimeStructure::tied;
   for (Id step = 0; step < steps; ++step) {
-    const auto& students = tied ? total : fit.state_students[static_cast<std::size_t>(step)];
+    const auto& students = tied ? total : fit.bearing()[static_cast<std::size_t>(step)];
     const auto least = std::min_element(students.begin(), students.begin() + emitting) - students.begin();
     becomes.push_back(merged_states(chain, tied ? 0 : step, static_cast<Id>(least)));
   }
@@ -88,89 +92,190 @@ std::vector<LabelRow> merged_labels(const HiddenChain& chain, const FitResult& f
   return rows;
 }
 
-/// Students behind each row of a pool, in one state. The members of a committee each learn from all of them.
-std::vector<double> row_weights(const RowPool& pool, const RowMatrix& posterior, Id all_states, Id state) {
-  std::vector<double> weights;
-  for (std::int64_t row = 0; row < pool.rows.row_count(); ++row) {
+/// The students that a fit learned from: those a share of which was set aside to validate it are not among them.
+Cohort trained_students(const TrainingTask& task) {
+  const auto share = task.options.values().find("validation");
+  if (task.context.validation != nullptr || share == task.options.values().end()) return task.cohort;
+  const double* part = std::get_if<double>(&share->second);
+  if (part == nullptr) return task.cohort;
+  const Split split = split_by_share(task.cohort, {*part, 0}, RandomStream(task.options.seed).child("validation"));
+  return task.cohort.select(split.training);
+}
+
+/// A fit as its students see it: who is in which state, and how many go from state to state.
+class Counts {
+ public:
+  Counts(const HiddenChain& chain, const TrainingTask& task)
+      : students_(trained_students(task)),
+        batch_(EvidenceBatch::of(students_)),
+        chain_(chain),
+        evidence_(batch_, chain.layout()),
+        counted_(counted_students(students_, task.options)) {
+    if (chain.identity().has_kinds) posterior_ = chain.posterior(batch_, task.context.compute);
+  }
+  const ChainEvidence& evidence() const { return evidence_; }
+  double of_student(std::int64_t s) const { return counted_.empty() ? 1 : counted_[static_cast<std::size_t>(s)]; }
+  double students() const {
     double sum = 0;
-    for (const std::int64_t at : pool.occurrences_of(row)) {
-      const std::int64_t students = std::ssize(pool.row_of.front()), step = at / students;
-      sum += posterior.size() > 0 ? posterior(at % students, step * all_states + state) : 1;
-    }
-    weights.push_back(sum);
+    for (std::int64_t s = 0; s < evidence_.student_count(); ++s)
+      sum += of_student(s);
+    return sum;
   }
-  return weights;
+  /// Of a student in a step; every member of a committee has all students.
+  double in_state(std::int64_t s, Id step, Index state) const {
+    return of_student(s) * (posterior_.size() > 0 ? posterior_(s, step * Index{chain_.state_count()} + state) : 1);
+  }
+
+  /// By place of a step in the pool.
+  StepWeights rows_of(std::size_t pool) const {
+    const RowPool& rows = evidence_.pools[pool];
+    const std::vector<Id>& steps = chain_.layout().pools[pool];
+    const Index states = chain_.parameters().emitting_states();
+    StepWeights weights(steps.size(), RowMatrix::Zero(rows.rows.row_count(), states));
+    for (std::int64_t row = 0; row < rows.rows.row_count(); ++row) {
+      for (const std::int64_t at : rows.occurrences_of(row)) {
+        const std::int64_t s = at % evidence_.student_count();
+        const auto place = static_cast<std::size_t>(at / evidence_.student_count());
+        for (Index k = 0; k < states; ++k)
+          weights[place](row, k) += in_state(s, steps[place], k);
+      }
+    }
+    return weights;
+  }
+
+  /// From state to state, by step.
+  std::vector<Matrix> pairs(const Compute& compute) const {
+    const Index all = chain_.state_count();
+    std::vector<Matrix> sums(static_cast<std::size_t>(chain_.step_count() - 1), Matrix::Zero(all, all));
+    const std::vector<RowScores> scores =
+        score_pools(chain_.parameters(), evidence_, chain_.likelihood_kinds().front(), Precision::quick, compute);
+    for_each_posterior(chain_.parameters(), evidence_, scores, {0, evidence_.student_count()},
+                       [&](std::int64_t s, double, const ChainPosterior& posterior) {
+                         for (std::size_t t = 0; t < sums.size(); ++t)
+                           posterior.add_pairs(static_cast<Id>(t), of_student(s), sums[t]);
+                       });
+    return sums;
+  }
+
+  /// Of each state by the period of departure.
+  Matrix departures() const {
+    const Matrix& law = chain_.parameters().departures;
+    Matrix sums = Matrix::Zero(law.rows(), law.cols());
+    for (std::int64_t s = 0; s < evidence_.student_count() && law.size() > 0; ++s) {
+      const DepartureRange& allowed = evidence_.departures[static_cast<std::size_t>(s)];
+      for (Index k = 0; k < law.rows(); ++k) {
+        double all = 0;
+        for (Id d = allowed.earliest; d <= allowed.latest; ++d)
+          all += law(k, d - 1);
+        for (Id d = allowed.earliest; d <= allowed.latest && all > 0; ++d)
+          sums(k, d - 1) += in_state(s, 0, k) * law(k, d - 1) / all;
+      }
+    }
+    return sums;
+  }
+
+ private:
+  Cohort students_;
+  EvidenceBatch batch_;
+  const HiddenChain& chain_;
+  ChainEvidence evidence_;
+  std::vector<double> counted_;
+  RowMatrix posterior_;
+};
+
+/// Rows of a matrix of distributions: each drawn to what all of them have together.
+void publish_rows(Matrix& rows, const Matrix& counts, Index emitting, double least) {
+  RowMatrix own = rows.topRows(emitting);
+  const Vector all = counts.topRows(emitting).colwise().sum().transpose();
+  const Vector usual = published_distribution(all.cwiseMax(1e-12) / std::max(1.0, all.sum()), all, least);
+  publish_distributions(own, counts.topRows(emitting), usual, least);
+  rows.topRows(emitting) = own;
 }
 
-/// Trees in which nothing rests on few students.
-void publish_trees(const HiddenChain& chain, const TrainingTask& task, ChainParameters& parameters,
-                   Publication& report) {
-  const EvidenceBatch students = EvidenceBatch::of(task.cohort);
-  const ChainEvidence evidence(students, chain.layout());
-  RowMatrix posterior;
-  if (chain.identity().has_kinds) posterior = chain.posterior(students, task.context.compute);
-  for (std::size_t p = 0; p < parameters.emissions.size(); ++p) {
-    const auto* emission = dynamic_cast<const HiddenTreeEmission*>(parameters.emissions[p].get());
-    if (emission == nullptr) continue;
-    const TimingRows& timings = timings_of(evidence.pools[p].rows, emission->shape(), emission->retakes());
-    std::vector<std::shared_ptr<const HiddenTree>> trees;
-    for (const auto& tree : emission->trees()) {
-      PublishedTree published = published_tree(
-          *tree, timings, row_weights(evidence.pools[p], posterior, chain.state_count(), static_cast<Id>(trees.size())),
-          least_students, task.context.compute);
-      report.values += published.values;
-      report.values_pooled += published.pooled;
-      trees.push_back(std::make_shared<const HiddenTree>(std::move(published.parameters)));
+void publish_law(const HiddenChain& chain, const Counts& counts, ChainParameters& parameters, double least,
+                 const Compute& compute) {
+  if (chain.identity().has_kinds) {
+    Vector initial = Vector::Zero(parameters.prior.initial.size());
+    for (std::int64_t s = 0; s < counts.evidence().student_count(); ++s) {
+      for (Index k = 0; k < initial.size(); ++k)
+        initial[k] += counts.in_state(s, 0, k);
     }
-    parameters.emissions[p] = std::make_shared<HiddenTreeEmission>(std::move(trees), emission->retakes());
-    report.rounded = true;
+    parameters.prior.initial = published_distribution(parameters.prior.initial, initial, least);
   }
+  if (!parameters.prior.transitions.empty()) {
+    std::vector<Matrix> pairs = counts.pairs(compute);
+    const bool tied = chain.identity().structure == TimeStructure::tied;
+    for (std::size_t t = 1; t < pairs.size() && tied; ++t)
+      pairs.front() = pairs.front().cwiseMax(pairs[t]);  // students at least: the same ones may go in every step
+    for (std::size_t t = 0; t < pairs.size(); ++t) {
+      if (tied && t > 0)
+        parameters.prior.transitions[t] = parameters.prior.transitions.front();
+      else
+        publish_rows(parameters.prior.transitions[t], pairs[t], parameters.emitting_states(), least);
+    }
+  }
+  if (parameters.departures.size() > 0)
+    publish_rows(parameters.departures, counts.departures(), parameters.emitting_states(), least);
 }
 
-/// The law of the chain, and Bernoulli states; others stay as they are.
-ChainParameters rounded(const HiddenChain& chain, const FitResult& fit, bool& states_rounded) {
+/// By period: students (weights: behind each row) who took any course again.
+Vector students_who_retake(const StepRows& rows, const HiddenTree& tree, const std::vector<double>& weights) {
+  Vector found = Vector::Zero(tree.period_count());
+  for (std::int64_t row = 0; row < rows.row_count(); ++row) {
+    std::vector<std::uint8_t> had(static_cast<std::size_t>(tree.course_count()), 0);
+    std::vector<std::uint8_t> again(static_cast<std::size_t>(tree.period_count()), 0);
+    for (const Id bit : rows.taken(row)) {  // in order of periods
+      const auto course = static_cast<std::size_t>(bit % tree.course_count());
+      if (had[course] != 0) again[static_cast<std::size_t>(bit / tree.course_count())] = 1;
+      had[course] = 1;
+    }
+    for (std::size_t t = 0; t < again.size(); ++t)
+      found[static_cast<Index>(t)] += again[t] != 0 ? weights[static_cast<std::size_t>(row)] : 0;
+  }
+  return found;
+}
+
+std::shared_ptr<const Emission> published_hidden_trees(const HiddenTreeEmission& emission, const StepRows& rows,
+                                                       const StepWeights& weights, Publication& report,
+                                                       const Compute& compute) {
+  const TimingRows& timings = timings_of(rows, emission.shape(), emission.retakes());
+  RowMatrix all = RowMatrix::Zero(rows.row_count(), weights.front().cols());
+  // Of steps that share their trees the same students may be in each.
+  for (const RowMatrix& step : weights)
+    all += step / static_cast<double>(weights.size());
+  std::vector<std::shared_ptr<const HiddenTree>> trees;
+  for (const auto& tree : emission.trees()) {
+    const Index state = std::ssize(trees);
+    std::vector<double> behind(static_cast<std::size_t>(rows.row_count()));
+    for (std::int64_t row = 0; row < rows.row_count(); ++row)
+      behind[static_cast<std::size_t>(row)] = all(row, state);
+    PublishedTree published =
+        published_tree(*tree, timings, behind, students_who_retake(rows, *tree, behind), report.least, compute);
+    report.values += published.values;
+    report.values_pooled += published.pooled;
+    trees.push_back(std::make_shared<const HiddenTree>(std::move(published.parameters)));
+  }
+  return std::make_shared<HiddenTreeEmission>(std::move(trees), emission.retakes());
+}
+
+/// Nothing in it rests on few students.
+ChainParameters published_parameters(const HiddenChain& chain, const TrainingTask& task, Publication& report) {
+  const Counts counts(chain, task);
+  const Compute& compute = task.context.compute;
   ChainParameters parameters = chain.parameters();
-  const auto students = [&](Id step, Index state) {
-    return fit.state_students[static_cast<std::size_t>(step)][static_cast<std::size_t>(state)];
-  };
-  round_distribution(parameters.prior.initial, static_cast<double>(fit.students));
-  for (std::size_t t = 0; t < parameters.prior.transitions.size(); ++t) {
-    Matrix& transition = parameters.prior.transitions[t];
-    for (Index from = 0; from < transition.rows(); ++from) {
-      Vector row = transition.row(from).transpose();
-      round_distribution(row, students(static_cast<Id>(t), from));
-      transition.row(from) = row.transpose();
-    }
-  }
-  for (Index k = 0; k < parameters.departures.rows(); ++k) {
-    Vector row = parameters.departures.row(k).transpose();
-    round_distribution(row, students(0, k));
-    parameters.departures.row(k) = row.transpose();
-  }
+  publish_law(chain, counts, parameters, report.least, compute);
   for (std::size_t p = 0; p < parameters.emissions.size(); ++p) {
-    const auto* states = dynamic_cast<const BernoulliEmission*>(parameters.emissions[p].get());
-    if (states == nullptr) continue;
-    RowMatrix probability = states->probability();
-    for (Index k = 0; k < probability.cols(); ++k) {
-      double behind = 0;
-      for (const Id step : chain.layout().pools[p])
-        behind += students(step, k);
-      for (Index bit = 0; bit < probability.rows(); ++bit)
-        probability(bit, k) = rounded_probability(probability(bit, k), behind);
-    }
-    parameters.emissions[p] = std::make_shared<BernoulliEmission>(std::move(probability));
-    states_rounded = true;
-  }
-  return parameters;
-}
-
-/// Members weigh the same; when students leave is learned from all of them.
-ChainParameters rounded_committee(const HiddenChain& chain, const FitResult& fit) {
-  ChainParameters parameters = chain.parameters();
-  for (Index k = 0; k < parameters.departures.rows(); ++k) {
-    Vector row = parameters.departures.row(k).transpose();
-    round_distribution(row, static_cast<double>(fit.students));
-    parameters.departures.row(k) = row.transpose();
+    const Emission* emission = chain.parameters().emissions[p].get();
+    const StepRows& rows = counts.evidence().pools[p].rows;
+    const StepWeights weights = counts.rows_of(p);
+    if (const auto* bernoulli = dynamic_cast<const BernoulliEmission*>(emission); bernoulli != nullptr)
+      parameters.emissions[p] = published_bernoulli(*bernoulli, rows, weights, report.least);
+    else if (const auto* tree = dynamic_cast<const TreeEmission*>(emission); tree != nullptr)
+      parameters.emissions[p] = published_trees(*tree, rows, weights, report.least);
+    else if (const auto* hidden = dynamic_cast<const HiddenTreeEmission*>(emission); hidden != nullptr)
+      parameters.emissions[p] = published_hidden_trees(*hidden, rows, weights, report, compute);
+    else
+      throw OptionError(concat(setting_name("publish"), ": ", chain.name(), " cannot be published"));
   }
   return parameters;
 }
@@ -188,24 +293,39 @@ double rounded_probability(double probability, double students) {
   return common ? 1 - near : near;
 }
 
-Cohort without_rare_courses(const Cohort& cohort, std::int64_t least) {
+double least_published(const Cohort& cohort) {
+  return static_cast<double>(Disclosure().bound_to(cohort.min_cell()).least());
+}
+
+std::vector<double> counted_students(const Cohort& cohort, const FitOptions& options) {
+  const auto column = options.values().find("weights");
+  if (column == options.values().end() || setting_text(column->second).empty()) return {};
+  std::vector<double> weights = student_weights(cohort, setting_text(column->second));
+  const double largest = std::ranges::max(weights);
+  for (double& weight : weights)
+    weight /= largest;
+  return weights;
+}
+
+Cohort without_rare_courses(const Cohort& cohort, double least, const std::vector<double>& counted) {
   const Schema& schema = cohort.schema();
-  std::vector<std::int64_t> takers(static_cast<std::size_t>(schema.course_count()), 0), last = takers;
-  std::ranges::fill(last, -1);
+  std::vector<double> takers(static_cast<std::size_t>(schema.course_count()), 0);
+  std::vector<std::int64_t> last(takers.size(), -1);
   for (std::int64_t row = 0; row < cohort.enrollments().row_count(); ++row) {
     const std::int64_t student = row / schema.period_count();
     for (const Id bit : cohort.enrollments().row(row)) {
       const auto course = static_cast<std::size_t>(schema.course_of(bit));
       if (last[course] == student) continue;
       last[course] = student;
-      ++takers[course];
+      takers[course] += counted.empty() ? 1 : counted[static_cast<std::size_t>(student)];
     }
   }
   std::vector<Course> kept;
   for (Id c = 0; c < schema.course_count(); ++c) {
     if (takers[static_cast<std::size_t>(c)] >= least) kept.push_back(schema.course(c));
   }
-  if (kept.empty()) throw PrivacyError(concat("no course has ", least, " takers: there is nothing to publish"));
+  if (kept.empty())
+    throw PrivacyError(concat("no course has ", shortest(least), " takers: there is nothing to publish"));
   if (std::ssize(kept) == schema.course_count()) return cohort;
   return align_to(cohort, Schema(std::move(kept), schema.periods()), UnseenCourses::ignore).cohort;
 }
@@ -218,22 +338,32 @@ void require_publishable(const FitOptions& options) {
     throw OptionError(concat(setting_name("publish"), ": a chain with ", setting_name("carry-over"),
                              " tells of the few who repeat a course, and cannot be published"));
   }
-  if (options.choice().emission != nullptr) return;
-  throw OptionError(concat(setting_name("publish"), ": ", model.name,
-                           " cannot be published; models with hidden states and hidden trees can"));
+  const EmissionFamily* emission = options.choice().emission;
+  if (emission == nullptr) {
+    throw OptionError(concat(setting_name("publish"), ": ", model.name,
+                             " cannot be published; models with hidden states and hidden trees can"));
+  }
+  const std::array published = {BernoulliEmission::family_name, TreeEmission::family_name,
+                                HiddenTreeEmission::family_name};
+  if (std::ranges::find(published, emission->name) == published.end()) {
+    throw OptionError(concat(setting_name("publish"), ": in states of the emission '", emission->name,
+                             "' single students cannot be pooled; ", setting_name("emission"),
+                             " bernoulli, tree and hidden-tree can be published"));
+  }
 }
 
 Publication publish(FitResult& fit, const TrainingTask& task) {
   require_publishable(task.options);
   Publication report;
+  report.least = least_published(task.cohort);
   report.students = fit.students;
   report.states_before = fit.states;
   report.kind = fit.model->likelihood_kinds().front();
-  report.log_likelihood_before = total_likelihood(*fit.model, task);
+  report.log_likelihood_before = student_likelihoods(*fit.model, task).sum();
   FitOptions options = task.options;
   const auto has_small = [&] {
-    return std::ranges::any_of(fit.state_students,
-                               [&](const auto& students) { return smallest(students, fit.states) >= 0; });
+    return std::ranges::any_of(fit.bearing(),
+                               [&](const auto& students) { return smallest(students, fit.states, report.least) >= 0; });
   };
   while (fit.states > 1 && has_small()) {
     TrainingContext context{task.context.compute, task.context.progress};
@@ -243,16 +373,16 @@ Publication publish(FitResult& fit, const TrainingTask& task) {
     fit = fit_model(task.cohort, options, context);
   }
   if (has_small()) {
-    throw PrivacyError(concat(setting_name("publish"), ": the model rests on fewer than ", shortest(least_students),
+    throw PrivacyError(concat(setting_name("publish"), ": the model rests on fewer than ", shortest(report.least),
                               " students in some period"));
   }
   const auto& chain = dynamic_cast<const HiddenChain&>(*fit.model);
-  ChainParameters parameters =
-      chain.identity().has_kinds ? rounded(chain, fit, report.rounded) : rounded_committee(chain, fit);
-  publish_trees(chain, task, parameters, report);
+  ChainParameters parameters = published_parameters(chain, task, report);
   fit.model = std::make_unique<HiddenChain>(chain.identity(), std::move(parameters));
   report.states = fit.states;
-  report.log_likelihood = total_likelihood(*fit.model, task);
+  const Vector likelihoods = student_likelihoods(*fit.model, task);
+  report.log_likelihood = likelihoods.sum();
+  report.likelihood_error = (likelihoods.array() - likelihoods.mean()).matrix().norm();
   if (fit.kind == report.kind) fit.log_likelihood = report.log_likelihood;
   return report;
 }
@@ -261,7 +391,6 @@ nlohmann::ordered_json Publication::to_json() const {
   nlohmann::ordered_json json = {{"states_before", states_before},
                                  {"states", states},
                                  {"courses_dropped", courses_dropped},
-                                 {"states_rounded", rounded},
                                  {"likelihood_kind", std::string(name_of(kind))},
                                  {"log_likelihood_before", log_likelihood_before},
                                  {"log_likelihood", log_likelihood}};
@@ -275,15 +404,14 @@ nlohmann::ordered_json Publication::to_json() const {
 std::string Publication::text() const {
   const double cost =
       (log_likelihood_before - log_likelihood) / static_cast<double>(std::max<std::int64_t>(1, students));
-  return concat("published: ", counted(courses_dropped, "course", "courses"), " under ", shortest(least_students),
+  return concat("published: ", counted(courses_dropped, "course", "courses"), " under ", shortest(least),
                 " takers dropped, ", states > 0 ? concat(states_before, " states merged into ", states, ", ") : "",
                 values > 0
                     ? concat(with_separators(values_pooled), " of ", with_separators(values), " hidden values under ",
-                             shortest(least_students), " expected students pooled with the course's share, ")
+                             shortest(least), " expected students pooled with the course's share, ")
                     : "",
-                rounded ? "parameters rounded" : "the chain's parameters rounded, those of its states not",
-                "; that costs ", fixed(cost, 4), " nats a student (", name_of(kind), ", ",
-                fixed(log_likelihood_before, 2), " to ", fixed(log_likelihood, 2), ")");
+                "what few students did pooled, parameters rounded; that costs ", fixed(cost, 4), " nats a student (",
+                name_of(kind), ", ", fixed(log_likelihood_before, 2), " to ", fixed(log_likelihood, 2), ")");
 }
 
 }  // namespace desirepath::inline models

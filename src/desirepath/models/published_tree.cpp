@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "desirepath/models/publication.h"
+#include "desirepath/models/published_states.h"
 
 namespace desirepath::inline models {
 
@@ -10,10 +11,8 @@ namespace {
 
 constexpr double least_share = 1e-12;  // nothing becomes impossible
 
-void round_row(RowMatrix& matrix, Index row, double students) {
-  Vector values = matrix.row(row).transpose().cwiseMax(least_share);
-  round_distribution(values, students);
-  matrix.row(row) = values.transpose();
+Vector possible(const Vector& distribution) {
+  return distribution.cwiseMax(least_share);
 }
 
 }  // namespace
@@ -26,41 +25,47 @@ void round_distribution(Eigen::Ref<Vector> distribution, double students) {
 }
 
 PublishedTree published_tree(const HiddenTree& tree, const TimingRows& timings, std::span<const double> weights,
-                             double least, const Compute& compute) {
+                             const Vector& retakers, double least, const Compute& compute) {
   const HiddenTreeCounts counts = count_hidden_tree(tree, timings, weights, compute);
   PublishedTree result{tree.parameters()};
   HiddenTreeParameters& p = result.parameters;
   const Index states = p.states();
   const double students = counts.root.sum();
-  round_distribution(p.initial, students);
+  p.initial = published_distribution(possible(p.initial), counts.root, least);
+  for (Id t = 1; t < p.periods(); ++t) {
+    double& centre = p.centres.retake[t];
+    if (!(centre > 0)) continue;  // a model without retakes
+    const double risk = std::max(least, counts.risk.col(t).sum());
+    if (retakers[t] < least) centre = least / 2 / risk;
+    centre = rounded_probability(centre, risk);
+  }
   for (Index c = 0; c < p.courses(); ++c) {
     const auto of_course = counts.timing.middleRows(c * states, states);
     const Vector behind = of_course.rowwise().sum();  // students expected with each value
-    const double all = behind.sum();
-    for (Index z = 0; z < states; ++z) {
-      const Index row = c * states + z;
-      ++result.values;
-      const bool is_small = behind[z] < least;
-      if (is_small) {
-        p.timing.row(row) = of_course.colwise().sum() / all;
-        ++result.pooled;
-      }
-      round_row(p.timing, row, is_small ? all : behind[z]);
-      if (p.parents[static_cast<std::size_t>(c)] < 0) continue;
-      const double from = counts.pairs.row(row).sum();  // z is the parent's here
-      if (from < least) p.transition.row(row) = behind.transpose() / all;
-      round_row(p.transition, row, from < least ? all : from);
+    const double all = std::max(behind.sum(), least_share);
+    const Vector timing_count = of_course.colwise().sum().transpose();
+    const Vector usual_timing = published_distribution(possible(timing_count / all), timing_count, least),
+                 usual_value = published_distribution(possible(behind / all), behind, least);
+    result.values += states;
+    auto rows_of = [&](RowMatrix& matrix) { return matrix.middleRows(c * states, states); };
+    RowMatrix own = rows_of(p.timing).cwiseMax(least_share);
+    result.pooled += publish_distributions(own, of_course, usual_timing, least);
+    rows_of(p.timing) = own;
+    if (p.parents[static_cast<std::size_t>(c)] >= 0) {
+      RowMatrix links = rows_of(p.transition).cwiseMax(least_share);
+      publish_distributions(links, counts.pairs.middleRows(c * states, states), usual_value, least);
+      rows_of(p.transition) = links;
     }
     for (Id t = 1; t < p.periods(); ++t) {
-      const double risk = counts.risk(c, t);
-      if (risk < least) p.retake(c, t) = p.centres.retake[t];
-      p.retake(c, t) = std::min(rounded_probability(p.retake(c, t), std::max(least, risk)), 1 - least_share);
+      const double risk = counts.risk(c, t), again = counts.retaken(c, t);
+      if (again < least || risk - again < least)
+        p.retake(c, t) = p.centres.retake[t];
+      else
+        p.retake(c, t) = std::min(rounded_probability(p.retake(c, t), risk), 1 - least_share);
     }
-    round_row(p.centres.timing, c, students);
+    p.centres.timing.row(c) = usual_timing.transpose();
   }
   round_distribution(p.centres.states, students);
-  for (double& share : p.centres.retake)
-    share = rounded_probability(share, students);
   return result;
 }
 

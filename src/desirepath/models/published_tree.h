@@ -11,9 +11,9 @@ struct PublishedTree {
   std::int64_t pooled = 0;  // of these, timings replaced by the course's: fewer than `least` students expected
 };
 
-/// weights: students behind each row.
+/// weights: students behind each row; retakers: by period, of them, who took any course again.
 PublishedTree published_tree(const HiddenTree& tree, const TimingRows& timings, std::span<const double> weights,
-                             double least, const Compute& compute);
+                             const Vector& retakers, double least, const Compute& compute);
 
 /// Each probability to what n students bear; the distribution is scaled to sum to one again.
 void round_distribution(Eigen::Ref<Vector> distribution, double students);

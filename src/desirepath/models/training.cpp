@@ -161,6 +161,7 @@ std::string training_record(const TrainingTask& task, const FitResult& result) {
   nlohmann::ordered_json found = result.to_json();
   found.erase("seconds");
   if (!result.state_students.empty()) found["state_students"] = result.state_students;
+  if (!result.state_behind.empty()) found["state_behind"] = result.state_behind;
   json["result"] = std::move(found);
   const auto spread = spread_between_years(task.cohort);
   if (spread) {

@@ -119,9 +119,14 @@ struct FitResult {
   /// Expected students behind each state, steps by states ("left" last); empty for a model without states. Goes into
   /// the record of training, for questions to withhold what rests on few.
   std::vector<std::vector<double>> state_students;
+  /// The same as students_behind() has them, where students are weighed: what the bounds look at.
+  std::vector<std::vector<double>> state_behind;
   std::vector<std::string> warnings;
   double seconds = 0;
 
+  const std::vector<std::vector<double>>& bearing() const {
+    return state_behind.empty() ? state_students : state_behind;
+  }
   /// Restarts whose likelihood is the best or next to it.
   int count_at_best() const;
   /// Warns where the students are few for what was learned from them.

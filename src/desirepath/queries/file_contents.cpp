@@ -1,8 +1,10 @@
 #include "desirepath/queries/file_contents.h"
 
 #include <limits>
+#include <optional>
 
 #include "desirepath/core/text.h"
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/models/checkpoint.h"
 #include "desirepath/models/model_file.h"
 #include "desirepath/transcripts/cohort.h"
@@ -10,6 +12,24 @@
 namespace desirepath::inline queries {
 
 namespace {
+
+/// How few students a state rests on is for `states` to tell or to withhold; nor is it told that the model itself rests
+/// on few, and how few.
+void withhold_sizes(nlohmann::ordered_json& training) {
+  if (!training.is_object() || !training.contains("result") || !training["result"].is_object()) return;
+  std::optional<std::int64_t> recorded;
+  if (training.contains("min_cell") && training["min_cell"].is_number_integer())
+    recorded = std::max<std::int64_t>(Disclosure::fewest, training["min_cell"].get<std::int64_t>());
+  const Disclosure disclosure = Disclosure().bound_to(recorded);
+  nlohmann::ordered_json& result = training["result"];
+  for (const char* counts : {"state_students", "state_behind"})
+    result.erase(counts);
+  if (!result.contains("students") || !result["students"].is_number()) return;
+  if (disclosure.tells(result["students"].get<double>())) return;
+  result["students"] = disclosure.few();
+  for (const char* field : {"student_weight", "warnings"})
+    result.erase(field);
+}
 
 nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
   nlohmann::ordered_json json;
@@ -57,9 +77,7 @@ nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
     for (const LikelihoodKind kind : kinds)
       json["likelihood_kinds"].push_back(std::string(name_of(kind)));
     json["training"] = nlohmann::ordered_json::parse(stored.training, nullptr, false);
-    // How few students a state rests on is for `states` to tell or to withhold.
-    if (json["training"].is_object() && json["training"].contains("result") && json["training"]["result"].is_object())
-      json["training"]["result"].erase("state_students");
+    withhold_sizes(json["training"]);
   }
   if (archive.kind() == "checkpoint") {
     const auto header = nlohmann::json::parse(archive.metadata("checkpoint"), nullptr, false);

@@ -110,10 +110,21 @@ bool is_training_cohort(const StoredModel& stored, const Cohort& cohort) {
   return found != recorded.end() && found->is_string() && *found == cohort.fingerprint();
 }
 
+bool is_published(const StoredModel& stored) {
+  const nlohmann::ordered_json recorded = training_record_of(stored);
+  const auto found = recorded.find("published");
+  return found != recorded.end() && *found == true;
+}
+
 std::optional<LeftOutScores> left_out_scores(const StoredModel& stored, const Cohort& cohort, LikelihoodKind kind,
                                              LeaveOut leave_out, const RandomStream& stream, const Compute& compute,
                                              const ProgressSink& progress, std::string& why) {
   if (leave_out == LeaveOut::off) return std::nullopt;
+  if (is_published(stored)) {
+    if (leave_out == LeaveOut::on)
+      throw OptionError("leave-one-out: a published model does not say which students it was trained on");
+    return std::nullopt;
+  }
   if (!is_training_cohort(stored, cohort)) {
     if (leave_out == LeaveOut::on)
       throw OptionError("leave-one-out: the model was trained on another cohort than this one");

@@ -163,9 +163,8 @@ class InferAnswer : public Answer {
  private:
   Table calibration() const {
     Table bins({{"predicted", 3}, {"observed", 3}, {"answers"}});
-    for (const CalibrationBin& bin : task->bins) {
-      if (disclosure.rests(static_cast<double>(bin.answers))) bins.add_row({bin.predicted, bin.observed, bin.answers});
-    }
+    for (const CalibrationBin& bin : merge_calibration_bins(task->bins, disclosure))
+      bins.add_row({bin.predicted, bin.observed, bin.answers});
     return bins;
   }
   const std::string& name(std::int64_t student) const { return students.students()[static_cast<std::size_t>(student)]; }
@@ -306,8 +305,13 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   if (settings.paper_task) {
     if (input.cohort == nullptr) throw OptionError(concat(setting_name("paper-task"), " needs a COHORT"));
     if (schema.period_count() < 3) throw OptionError(concat(setting_name("paper-task"), " needs three periods"));
-    task = infer_period(model, training_students(input, settings.training, "paper-task"), *input.cohort, {},
-                        input.compute, settings.method);
+    const Cohort training = training_students(input, settings.training, "paper-task");
+    task = infer_period(model, training, *input.cohort, {}, input.compute, settings.method);
+    // Student by student, by request, nothing is summed up.
+    if (!input.students_wanted) {
+      settings.disclosure.require(training.student_count());
+      settings.disclosure.require(task->students);
+    }
     settings.known.known_periods = {schema.period(0), schema.period(schema.period_count() - 1)};
     settings.period = {schema.period(1)};
   }

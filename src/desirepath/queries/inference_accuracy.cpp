@@ -2,12 +2,44 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "desirepath/core/error.h"
 #include "desirepath/queries/sample_error.h"
 
 namespace desirepath::inline queries {
+
+std::vector<CalibrationBin> merge_calibration_bins(const std::vector<CalibrationBin>& bins,
+                                                   const Disclosure& disclosure) {
+  const auto is_telling = [&](const CalibrationBin& bin) {
+    const std::int64_t hits = std::llround(bin.observed * static_cast<double>(bin.answers)),
+                       misses = bin.answers - hits;
+    return !disclosure.rests(static_cast<double>(bin.students.size())) ||
+           !disclosure.tells(static_cast<double>(hits), static_cast<double>(hits + misses));
+  };
+  const auto join_into = [](CalibrationBin& into, const CalibrationBin& from) {
+    const auto a = static_cast<double>(into.answers), b = static_cast<double>(from.answers);
+    into.predicted = (into.predicted * a + from.predicted * b) / (a + b);
+    into.observed = (into.observed * a + from.observed * b) / (a + b);
+    into.answers += from.answers;
+    std::vector<std::int64_t> both;
+    std::ranges::set_union(into.students, from.students, std::back_inserter(both));
+    into.students = std::move(both);
+  };
+  std::vector<CalibrationBin> safe;
+  for (const CalibrationBin& bin : bins) {
+    if (bin.answers > 0) safe.push_back(bin);
+  }
+  for (auto bad = std::ranges::find_if(safe, is_telling); bad != safe.end();
+       bad = std::ranges::find_if(safe, is_telling)) {
+    if (safe.size() == 1) return {};
+    const auto next = bad + 1 == safe.end() ? bad - 1 : bad + 1;
+    join_into(*next, *bad);
+    safe.erase(bad);
+  }
+  return safe;
+}
 
 InferenceScore infer_period(const Model& model, const Cohort& training, const Cohort& students,
                             const InferenceTask& task, const Compute& compute, Conditioning conditioning) {
@@ -65,6 +97,7 @@ InferenceScore infer_period(const Model& model, const Cohort& training, const Co
       bin.predicted += found(s, course);
       bin.observed += taken[static_cast<std::size_t>(course)] ? 1 : 0;
       ++bin.answers;
+      if (bin.students.empty() || bin.students.back() != s) bin.students.push_back(s);
     }
     score.student_entropy.push_back(own);
     score.cross_entropy += own;

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/models/model.h"
 
 namespace desirepath::inline queries {
@@ -18,6 +19,7 @@ struct CalibrationBin {
   double predicted = 0;  // mean
   double observed = 0;   // share
   std::int64_t answers = 0;
+  std::vector<std::int64_t> students = {};  // whose answers they are, each once, ascending
 };
 
 struct InferenceScore {
@@ -32,6 +34,11 @@ struct InferenceScore {
   std::vector<double> student_entropy;  // cross-entropy of each
   std::vector<CalibrationBin> bins;     // ten of equal width, over all courses of the period
 };
+
+/// Neighbouring bins together until each has the answers of enough different students and tells of no few that came
+/// true, or did not. None where all of them together do not.
+std::vector<CalibrationBin> merge_calibration_bins(const std::vector<CalibrationBin>& bins,
+                                                   const Disclosure& disclosure);
 
 /// `training` says what is common; `students` are asked about.
 InferenceScore infer_period(const Model& model, const Cohort& training, const Cohort& students,

@@ -208,7 +208,7 @@ class PathwaysAnswer : public Answer {
 /// Students who took all of the bits: of the cohort, else as many as the model expects among those it was trained on.
 double takers_of_all(const QueryInput& input, const std::vector<Id>& bits, const EvidenceBatch& evidence) {
   if (input.cohort == nullptr) {
-    const double students = state_students(input.stored).row(0).sum();
+    const double students = students_behind_states(input.stored).row(0).sum();
     double chance = 1;
     if (input.model().likelihood_kinds().front() == LikelihoodKind::mass)
       return students *
@@ -272,7 +272,7 @@ std::unique_ptr<Answer> answer_pathways(const QueryInput& input) {
   answer->via = settings.via;
   const auto names = given_names(model, settings.names);
   if (input.cohort == nullptr) {
-    const double students = state_students(input.stored).row(0).sum();
+    const double students = students_behind_states(input.stored).row(0).sum();
     if (!settings.disclosure.rests(students))
       throw PrivacyError("the model does not say how many students it rests on: give a COHORT");
     answer->flows = flows_of(expected_paths(states, students), model, settings.disclosure, names);

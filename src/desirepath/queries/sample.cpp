@@ -37,6 +37,7 @@ class SampleAnswer : public Answer {
       : schema_(input.model().schema()),
         model_(input.model().name()),
         training_(nlohmann::json::parse(input.stored.training)),
+        disclosure_(Disclosure().bound_to(input.min_cell())),
         known_(std::move(known)),
         conditional_(conditional),
         draws_(draws) {}
@@ -119,7 +120,7 @@ class SampleAnswer : public Answer {
       out << "and " << with_separators(all - shown) << " more: " << setting_name("csv") << " lists all\n";
     out << "drawn from " << model_;
     if (training_.contains("students") && training_["students"].is_number_integer())
-      out << ", learned from " << with_separators(training_["students"].get<std::int64_t>()) << " students";
+      out << ", learned from " << size_of_training() << " students";
     out << (conditional_ ? ", given what is known of the student\n" : "\n");
   }
 
@@ -131,6 +132,11 @@ class SampleAnswer : public Answer {
   }
 
  private:
+  std::string size_of_training() const {
+    const auto students = training_["students"].get<std::int64_t>();
+    return disclosure_.tells(static_cast<double>(students)) ? with_separators(students) : disclosure_.few();
+  }
+
   struct Row {
     std::int64_t student, draw;
     Id period, course;  // -1: there, and took nothing that is counted
@@ -145,6 +151,7 @@ class SampleAnswer : public Answer {
   const Schema& schema_;
   std::string model_;
   nlohmann::json training_;
+  Disclosure disclosure_;
   EvidenceBatch known_;
   bool conditional_;
   std::int64_t draws_;

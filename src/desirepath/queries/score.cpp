@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/rounded.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
@@ -28,6 +29,7 @@ struct ScoreSettings {
   std::string weights, by, major;
   Id explain = 0;
   double contrast = 0.1;
+  bool full_precision = false;
   Disclosure disclosure;
 
   void declare(SettingVisitor& visit) {
@@ -57,6 +59,10 @@ struct ScoreSettings {
     visit(Setting("major", "student attribute that names the subject, school or concentration of their major")
               .taking("COLUMN"),
           major);
+    visit(Setting("full-precision",
+                  "every digit of the means, and how many students are impossible however few: as confidential as the "
+                  "records themselves"),
+          full_precision);
     disclosure.declare(visit);
   }
 };
@@ -153,19 +159,24 @@ class ScoreAnswer : public Answer {
   nlohmann::ordered_json to_json() const override {
     nlohmann::ordered_json json;
     json["students"] = cohort.student_count();
-    json["mean_log_likelihood"] = scores.mean();  // null where one is impossible
-    json["standard_error"] = scores.standard_error_of_mean;
+    const std::optional<MeanShown> mean = shown(scores);
+    json["mean_log_likelihood"] = mean && !mean->leaves_out ? number(mean->mean) : nlohmann::ordered_json();
+    json["standard_error"] = mean ? number(mean->error) : nlohmann::ordered_json();
     json["likelihood_kind"] = std::string(name_of(scores.kind));
     json["ranked_by"] = !left_out ? "model" : *left_out == LeftOutBy::folds ? "folds" : "left_out";
     if (with_student) {
       json["leave_one_out"] = how_left_out();
-      json["mean_with_student"] = with_student->mean();
+      const std::optional<MeanShown> with = shown(*with_student);
+      json["mean_with_student"] = with && !with->leaves_out ? number(with->mean) : nlohmann::ordered_json();
     }
-    json["impossible_students"] = scores.impossible;
+    const std::optional<std::int64_t> impossible = shown_impossible();
+    json["impossible_students"] = impossible ? nlohmann::ordered_json(*impossible) : nlohmann::ordered_json();
     if (!note.empty()) json["note"] = note;
-    if (scores.impossible > 0) {
-      json["mean_of_possible_students"] = scores.mean_of_possible;
+    if (mean && mean->leaves_out) {
+      json["mean_of_possible_students"] = number(mean->mean);
       json["reason"] = "some students' evidence has probability 0 under the model";
+    } else if (!mean) {
+      json["reason"] = "nearly all students' evidence has probability 0 under the model";
     }
     if (high && low) {
       json["most_typical"] = high->to_json(cohort.schema());
@@ -210,28 +221,22 @@ class ScoreAnswer : public Answer {
   }
 
   void print(std::ostream& out) const override {
-    std::vector<double> sorted = scores.log_likelihood;
-    std::ranges::sort(sorted);
-    const auto at = [&](double share) {
-      return sorted.empty() ? 0.0 : sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
-    };
-    out << counted(cohort.student_count(), "student", "students") << ", mean log-likelihood (" << name_of(scores.kind)
-        << ") " << (scores.impossible > 0 ? "of those that are possible " : "") << fixed(scores.mean_of_possible, 4)
-        << ", standard error " << fixed(scores.standard_error_of_mean, 4) << "\n";
-    Table quantiles({{"least typical of"}, {"log_likelihood", 3}});
-    for (const auto& [name, share] :
-         {std::pair<const char*, double>{"1 in 100", 0.01}, {"1 in 10", 0.1}, {"half", 0.5}, {"9 in 10", 0.9}}) {
-      // Below a small share stand few students.
-      if (disclosure.rests(share * static_cast<double>(sorted.size())))
-        quantiles.add_row({std::string(name), at(share)});
+    const std::optional<MeanShown> mean = shown(scores);
+    out << counted(cohort.student_count(), "student", "students");
+    if (mean) {
+      out << ", mean log-likelihood (" << name_of(scores.kind) << ") "
+          << (mean->leaves_out ? "of those that are possible " : "") << shortest(mean->mean) << ", standard error "
+          << shortest(mean->error) << '\n';
+      quantiles().print_text(out, "  ");
+    } else {
+      out << ": nearly all are impossible under the model (probability 0)\n";
     }
-    quantiles.print_text(out, "  ");
-    if (with_student) {
+    if (const std::optional<MeanShown> with = with_student ? shown(*with_student) : std::nullopt; with) {
       out << (*left_out == LeftOutBy::folds
                   ? "each student is scored by a model trained on four fifths of the students, without this one"
                   : "each student is scored by a model that one step of training took their own record out of, nearly "
                     "one learned without it")
-          << "; with it the mean is " << fixed(with_student->mean_of_possible, 4) << '\n';
+          << "; with it the mean is " << shortest(with->mean) << '\n';
     }
     if (high && low) print_contrast(out);
     for (const auto& [student, list] : unusual)
@@ -249,6 +254,11 @@ class ScoreAnswer : public Answer {
           "record (",
           how_left_out(), "); ", setting_name("leave-one-out"), " off ranks by the model's own scores"));
     }
+    if (of_published) {
+      all.emplace_back(
+          "a published model does not say which students it was trained on; if these are among them, it finds them "
+          "more typical than it would find others");
+    }
     if (!not_left_out.empty()) {
       all.push_back(
           concat("percentiles and rankings are by the model's own scores, which flatter the students it was "
@@ -258,9 +268,11 @@ class ScoreAnswer : public Answer {
     return all;
   }
   std::vector<std::string> warnings() const override {
-    if (scores.impossible == 0) return {};
+    // With student by student in the same answer nothing is left to withhold.
+    const std::optional<std::int64_t> impossible = by_student ? scores.impossible : shown_impossible();
+    if (impossible.value_or(0) == 0) return {};
     return {concat(
-        counted(scores.impossible, "student is", "students are"),
+        counted(*impossible, "student is", "students are"),
         " impossible under the model (probability 0, shown empty) and in no mean: they did what nobody did whom it was "
         "learned from; a fit with ",
         setting_name("pseudocount"), " above 0 allows for it")};
@@ -279,8 +291,58 @@ class ScoreAnswer : public Answer {
   std::optional<GroupPortrait> high, low;  // the most and the least typical
   std::map<std::int64_t, std::vector<Surprise>> unusual;
   std::string note;
+  bool full_precision = false;
+  bool by_student = false;
+  bool of_published = false;
 
  private:
+  /// A mean as it may be told.
+  struct MeanShown {
+    double mean, error;
+    bool leaves_out;  // students of probability 0, enough of them to be told
+  };
+  static nlohmann::ordered_json number(double value) {
+    return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+  }
+  std::int64_t possible(const StudentScores& of) const { return std::ssize(of.log_likelihood) - of.impossible; }
+  /// Nothing where it would rest on few. Of few impossible students nothing is said: the mean is that of the others.
+  std::optional<MeanShown> shown(const StudentScores& of) const {
+    if (full_precision) return MeanShown{of.mean_of_possible, of.standard_error_of_mean, of.impossible > 0};
+    if (!disclosure.rests(of.behind_mean)) return std::nullopt;
+    // Students who are all alike would give all digits of what they did.
+    constexpr double least_spread = 0.1;
+    const double error =
+        std::max(of.standard_error_of_mean, least_spread / std::sqrt(static_cast<double>(possible(of))));
+    return MeanShown{rounded_to_error(of.mean_of_possible, error), rounded_to_error(error, error),
+                     disclosure.rests(static_cast<double>(of.impossible))};
+  }
+  /// Nothing where they, or all others, are few or none.
+  std::optional<std::int64_t> shown_impossible() const {
+    const bool told = disclosure.rests(static_cast<double>(scores.impossible)) &&
+                      disclosure.rests(static_cast<double>(possible(scores)));
+    return told || full_precision ? std::optional(scores.impossible) : std::nullopt;
+  }
+  /// Of the possible: the mean of the students around each place, as many as make a cell.
+  Table quantiles() const {
+    std::vector<double> sorted = scores.log_likelihood;
+    std::erase_if(sorted, [](double value) { return !std::isfinite(value); });
+    std::ranges::sort(sorted);
+    const auto window = std::min(static_cast<std::size_t>(disclosure.least()), sorted.size());
+    const double error = shown(scores)->error;
+    Table rows({{"least typical of"}, {"log_likelihood"}});
+    for (const auto& [name, share] :
+         {std::pair<const char*, double>{"1 in 100", 0.01}, {"1 in 10", 0.1}, {"half", 0.5}, {"9 in 10", 0.9}}) {
+      // Below a small share stand few students.
+      if (!disclosure.rests(share * static_cast<double>(sorted.size()))) continue;
+      const auto at = static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1));
+      const std::size_t first = std::min(at - std::min(at, window / 2), sorted.size() - window);
+      const auto begin = sorted.begin() + static_cast<std::ptrdiff_t>(first);
+      const double mean =
+          std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(window), 0.0) / static_cast<double>(window);
+      rows.add_row({std::string(name), full_precision ? sorted[at] : rounded_to_error(mean, error)});
+    }
+    return rows;
+  }
   std::string how_left_out() const {
     return *left_out == LeftOutBy::folds ? "fits to four fifths of the students"
                                          : "one EM step towards the optimum without the student";
@@ -353,6 +415,10 @@ std::unique_ptr<Answer> answer_score(const QueryInput& input) {
       settings.weights.empty() ? std::vector<double>() : student_weights(cohort, settings.weights);
   const Attribute* group = settings.by.empty() ? nullptr : &cohort.attribute(settings.by);
   if (!settings.major.empty()) cohort.attribute(settings.major);
+  if (!input.students_wanted || settings.full_precision) {
+    settings.disclosure.require(cohort.student_count());
+    if (!weights.empty()) settings.disclosure.require_behind(weights);
+  }
   const EvidenceBatch evidence = EvidenceBatch::of(cohort);
   std::string not_left_out;
   const std::optional<LeftOutScores> left_out =  // first: what is refused is refused at once
@@ -368,6 +434,9 @@ std::unique_ptr<Answer> answer_score(const QueryInput& input) {
     ranking.emplace(left_out->log_likelihood.begin(), left_out->log_likelihood.end());
   }
   auto answer = std::make_unique<ScoreAnswer>(cohort, std::move(scores), std::move(ranking), settings.disclosure);
+  answer->full_precision = settings.full_precision;
+  answer->of_published = settings.leave_one_out != LeaveOut::off && is_published(input.stored);
+  answer->by_student = input.students_wanted;
   answer->with_student = std::move(with_student);
   if (left_out) answer->left_out = left_out->by;
   answer->not_left_out = std::move(not_left_out);
@@ -386,7 +455,7 @@ std::unique_ptr<Answer> answer_score(const QueryInput& input) {
 Query score_query() {
   return {"score",
           "log-likelihood and typicality of each student",
-          {"desirepath score all.desirepath all.cohort --csv", "desirepath score all.desirepath new.csv --json",
+          {"desirepath score all.desirepath all.cohort --json", "desirepath score all.desirepath new.csv --csv",
            "desirepath score all.desirepath all.cohort --leave-one-out on"},
           CohortUse::required,
           "a cohort file or a raw table",

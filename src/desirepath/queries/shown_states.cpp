@@ -8,30 +8,56 @@
 
 namespace desirepath::inline queries {
 
-RowMatrix state_students(const StoredModel& stored) {
-  const HiddenStates& states = *stored.model->hidden_states();
-  const auto record = nlohmann::json::parse(stored.training, nullptr, false);
-  const auto result = record.is_object() ? record.value("result", nlohmann::json::object()) : nlohmann::json::object();
-  const auto number = [](const nlohmann::json& value) {
-    return value.is_number() && std::isfinite(value.get<double>()) ? std::max(0.0, value.get<double>()) : 0.0;
-  };
-  const double students = result.contains("students") ? number(result["students"]) : 0;
-  RowMatrix counts(states.step_count(), states.state_count());
-  for (Id step = 0; step < states.step_count(); ++step)
-    counts.row(step) = students * states.share(step).transpose();
-  if (!result.contains("state_students") || !result["state_students"].is_array()) return counts;
-  const nlohmann::json& recorded = result["state_students"];
+namespace {
+
+nlohmann::json object_in(const nlohmann::json& record, const char* name) {
+  const auto found = record.is_object() ? record.find(name) : record.end();
+  return found != record.end() && found->is_object() ? *found : nlohmann::json::object();
+}
+
+double count_of(const nlohmann::json& value) {
+  return value.is_number() && std::isfinite(value.get<double>()) ? std::max(0.0, value.get<double>()) : 0.0;
+}
+
+/// Steps by states; what is not there stays as it is.
+void take_counts(const nlohmann::json& result, const char* name, const HiddenStates& states, RowMatrix& counts) {
+  if (!result.contains(name) || !result[name].is_array()) return;
+  const nlohmann::json& recorded = result[name];
   for (Id step = 0; step < std::min<Id>(states.step_count(), static_cast<Id>(recorded.size())); ++step) {
     const nlohmann::json& row = recorded[static_cast<std::size_t>(step)];
     for (Id k = 0; row.is_array() && k < std::min<Id>(states.state_count(), static_cast<Id>(row.size())); ++k)
-      counts(step, k) = number(row[static_cast<std::size_t>(k)]);
+      counts(step, k) = count_of(row[static_cast<std::size_t>(k)]);
   }
+}
+
+}  // namespace
+
+RowMatrix state_students(const StoredModel& stored) {
+  const HiddenStates& states = *stored.model->hidden_states();
+  const nlohmann::json result = object_in(nlohmann::json::parse(stored.training, nullptr, false), "result");
+  const double students = result.contains("students") ? count_of(result["students"]) : 0;
+  RowMatrix counts(states.step_count(), states.state_count());
+  for (Id step = 0; step < states.step_count(); ++step)
+    counts.row(step) = students * states.share(step).transpose();
+  take_counts(result, "state_students", states, counts);
+  return counts;
+}
+
+RowMatrix students_behind_states(const StoredModel& stored) {
+  const nlohmann::json record = nlohmann::json::parse(stored.training, nullptr, false),
+                       options = object_in(record, "options");
+  RowMatrix counts = state_students(stored);
+  const bool is_weighed = options.contains("weights") && options["weights"] != "";
+  if (!is_weighed) return counts;
+  counts.setZero();
+  take_counts(object_in(record, "result"), "state_behind", *stored.model->hidden_states(), counts);
   return counts;
 }
 
 ShownStates shown_states(const StoredModel& stored, std::size_t count, const Disclosure& disclosure) {
   ShownStates shown;
-  shown.counts = state_students(stored);
+  shown.counts = students_behind_states(stored);
+  const RowMatrix students_of = state_students(stored);
   const std::size_t all = static_cast<std::size_t>(stored.model->schema().bit_count());
   const std::vector<StateProfile> profiles = profile_states(*stored.model, all);
   const Id states = stored.model->hidden_states()->state_count();
@@ -44,25 +70,25 @@ ShownStates shown_states(const StoredModel& stored, std::size_t count, const Dis
       if (here[k] <= 0 && !left) hidden[k] = 1;
     }
     ShownState other{{static_cast<Id>(step), -1, false, 0, {}, {}}, {}, 0};
-    double others = 0;
+    double others = 0, others_behind = 0;
     for (Id k = 0; k < states; ++k) {
       StateProfile profile = profiles[static_cast<std::size_t>(step * states + k)];
-      const double students = here[static_cast<std::size_t>(k)];
+      const double behind = here[static_cast<std::size_t>(k)], students = students_of(step, k);
       if (hidden[static_cast<std::size_t>(k)] != 0) {
         other.profile.share += profile.share;
         others += students;
+        others_behind += behind;
         ++other.merged;
         continue;
       }
       for (std::vector<StateCourse>* list : {&profile.likely, &profile.marking}) {
-        std::erase_if(*list,
-                      [&](const StateCourse& course) { return !disclosure.rests(course.probability * students); });
+        std::erase_if(*list, [&](const StateCourse& course) { return !disclosure.rests(course.probability * behind); });
         list->resize(std::min(count, list->size()));
       }
       shown.states.push_back({std::move(profile), std::llround(students), 0});
     }
     if (other.merged == 0) continue;
-    if (disclosure.rests(others)) other.students = std::llround(others);
+    if (disclosure.rests(others_behind)) other.students = std::llround(others);
     shown.withheld += other.merged;
     shown.states.push_back(std::move(other));
   }

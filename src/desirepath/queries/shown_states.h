@@ -18,12 +18,15 @@ struct ShownState {
 struct ShownStates {
   std::vector<ShownState> states;  // by step
   Id withheld = 0;                 // states merged into others
-  RowMatrix counts;                // expected students behind each state, steps by states
+  RowMatrix counts;                // expected students that each state rests on, steps by states
 };
 
 /// Expected students behind each state: steps by states, "left" among them. Of the students who were there, where the
 /// record of training says it; else by the states' shares.
 RowMatrix state_students(const StoredModel& stored);
+/// As many of them as its weights leave (students_behind): what bounds look at. The same where nobody was weighed;
+/// nobody where the students were weighed and the record does not say how.
+RowMatrix students_behind_states(const StoredModel& stored);
 
 /// `count` courses of each list; of these, none that few students of the state are expected to take.
 ShownStates shown_states(const StoredModel& stored, std::size_t count, const Disclosure& disclosure);

@@ -104,7 +104,7 @@ ShownGrid shown_grid(const StoredModel& stored, const std::string& period, const
   const Model& model = *stored.model;
   const Schema& schema = model.schema();
   const HiddenStates& states = *model.hidden_states();
-  const RowMatrix students = state_students(stored);
+  const RowMatrix students = students_behind_states(stored);
   const auto grid_of = [&](Id step) {
     std::vector<std::uint8_t> large;
     for (const double count : students.row(step))

@@ -1,5 +1,6 @@
 #include "desirepath/queries/student_scores.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace desirepath::inline queries {
@@ -14,7 +15,7 @@ StudentScores summarise_scores(const Estimates& estimates, LikelihoodKind kind, 
   score.kind = kind;
   const Index students = estimates.value.rows();
   const auto weight_of = [&](Index s) { return weights.empty() ? 1 : weights[static_cast<std::size_t>(s)]; };
-  double count = 0, sum = 0, squares = 0, error = 0;
+  double count = 0, sum = 0, squares = 0, error = 0, students_counted = 0, largest = 0;
   for (Index s = 0; s < students; ++s) {
     const double value = estimates.value(s, 0), weight = weight_of(s);
     score.log_likelihood.push_back(value);
@@ -25,16 +26,21 @@ StudentScores summarise_scores(const Estimates& estimates, LikelihoodKind kind, 
       continue;
     }
     count += weight;
+    ++students_counted;
+    largest = std::max(largest, weight);
     sum += weight * value;
     if (!estimates.is_exact()) error += weight * estimates.standard_error(s, 0);
   }
   if (!(count > 0)) return score;
+  score.behind_mean = count / largest;
   score.mean_of_possible = sum / count;
   for (Index s = 0; s < students; ++s) {
     const double distance = estimates.value(s, 0) - score.mean_of_possible;
-    if (std::isfinite(distance)) squares += weight_of(s) * distance * distance;
+    const double weighed = weight_of(s) * distance;
+    if (std::isfinite(weighed)) squares += weighed * weighed;
   }
-  const double spread = count > 1 ? squares / (count - 1) / count : 0;
+  const double spread =
+      students_counted > 1 ? squares / (count * count) * students_counted / (students_counted - 1) : 0;
   // Students are independent; errors of their estimates, a common bias or common draws, are not.
   score.standard_error_of_mean = std::hypot(std::sqrt(spread), error / count);
   return score;

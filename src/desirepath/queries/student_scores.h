@@ -13,12 +13,14 @@ struct StudentScores {
   double mean_of_possible = 0;         // over students that are not impossible
   double standard_error_of_mean = 0;   // of that mean: spread of students and error of estimates together
   std::int64_t impossible = 0;
+  double behind_mean = 0;  // students the mean rests on (students_behind)
   /// Over all students: -inf as soon as one is impossible.
   double mean() const { return impossible > 0 ? -infinity : mean_of_possible; }
   LikelihoodKind kind = LikelihoodKind::mass;
 };
 
-/// A student of weight 2 counts as two; no weights: all count once.
+/// Weights count in the mean; its standard error is that of so many students, however much they weigh. No weights: all
+/// count once.
 StudentScores score_students(const Model& model, const EvidenceBatch& evidence, LikelihoodKind kind,
                              const Compute& compute, const std::vector<double>& weights = {},
                              Precision precision = Precision::quick);

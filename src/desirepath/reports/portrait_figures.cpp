@@ -230,7 +230,9 @@ Figure typicality_histogram(const std::vector<TypicalityBin>& bins, bool merged)
     mark(low, concat("the least typical tenth: below ", fixed(low, 1)), 18, "5 3");
     mark(middle, concat("half: below ", fixed(middle, 1)), 36, "2 3");
   }
-  Sentence basis = sentence_of({"typicality_figure_basis", "n = {0} students"}, {with_separators(students)});
+  Sentence basis = sentence_of({"typicality_figure_basis",
+                                "n = {0} students; all who score beyond an end of the axis are in the bin at that end"},
+                               {with_separators(students)});
   if (merged) basis.add("; small bins are merged with their neighbours, and drawn at their mean height");
   return {"typicality", title, finding, basis, svg.finish(), std::move(table)};
 }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "desirepath/core/rounded.h"
 #include "desirepath/core/text.h"
 #include "desirepath/reports/cohort_description.h"
 #include "desirepath/reports/report_parts.h"
@@ -18,7 +19,7 @@ std::string json_text(const nlohmann::ordered_json& value) {
 }
 
 /// How a model was trained and what came of it, from its record.
-Table model_table(const StoredModel& stored, const std::string& cohort_fingerprint) {
+Table model_table(const StoredModel& stored, const std::string& cohort_fingerprint, const Disclosure& disclosure) {
   const auto record = nlohmann::ordered_json::parse(stored.training, nullptr, false);
   const auto part = [&](const char* name) {
     return record.is_object() && record.contains(name) ? record[name] : nlohmann::ordered_json();
@@ -35,13 +36,20 @@ Table model_table(const StoredModel& stored, const std::string& cohort_fingerpri
     return result[name].is_number_integer() ? with_separators(result[name].get<std::int64_t>())
                                             : fixed(result[name].get<double>(), 1);
   };
-  add(words::card_trained, number("students"));
-  if (fingerprint.is_string()) {
+  const bool has_size = result.is_object() && result.contains("students") && result["students"].is_number();
+  const double students = has_size ? result["students"].get<double>() : 0;
+  // Of few students neither their number nor how well they are described.
+  const bool is_told = !has_size || disclosure.tells(students);
+  add(words::card_trained, is_told ? number("students") : filled(words::under, {std::to_string(disclosure.least())}));
+  if (is_told && fingerprint.is_string()) {
     add(words::card_fingerprint, fingerprint == cohort_fingerprint
                                      ? concat(json_text(fingerprint), " (", words::card_same, ")")
                                      : json_text(fingerprint));
   }
-  add(words::card_likelihood, number("log_likelihood"));
+  if (is_told && result.is_object() && result.contains("log_likelihood") && result["log_likelihood"].is_number()) {
+    const double likelihood = result["log_likelihood"].get<double>();
+    add(words::card_likelihood, fixed(rounded_to_error(likelihood, std::sqrt(students)), 1));
+  }
   add(words::card_iterations, number("iterations"));
   if (result.is_object() && result.contains("converged") && result["converged"].is_boolean())
     add(words::card_converged, std::string(result["converged"].get<bool>() ? words::yes : words::no));
@@ -49,7 +57,7 @@ Table model_table(const StoredModel& stored, const std::string& cohort_fingerpri
     for (const auto& [name, value] : options.items())
       add(filled(words::card_option, {name}), json_text(value));
   }
-  if (result.is_object() && result.contains("warnings") && result["warnings"].is_array()) {
+  if (is_told && result.is_object() && result.contains("warnings") && result["warnings"].is_array()) {
     for (const auto& warning : result["warnings"])
       add(words::card_warning, json_text(warning));
   }
@@ -86,7 +94,7 @@ ReportPart card_part(const ReportContext& context) {
   const auto add = [&](const char* id, std::string_view role, const AskedModel& asked) {
     section.tables.push_back({id,
                               filled(words::card_model, {std::string(role)}),
-                              model_table(asked.stored, asked.students.fingerprint()),
+                              model_table(asked.stored, asked.students.fingerprint(), context.disclosure),
                               {},
                               true});
   };

@@ -83,8 +83,4 @@ ReportPart card_part(const ReportContext& context);
 /// Whether something of this name may be what a sentence is about: not "other", "not known", "left" and the like.
 bool is_headline(std::string_view name);
 
-/// Neighbouring bins together until no bin tells of few answers that came true, or did not.
-std::vector<CalibrationBin> merge_calibration_bins(const std::vector<CalibrationBin>& bins,
-                                                   const Disclosure& disclosure);
-
 }  // namespace desirepath::inline reports

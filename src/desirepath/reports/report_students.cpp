@@ -27,15 +27,19 @@ Cohort drawn_students(const AskedModel& asked, std::int64_t most, const RandomSt
   return asked.students.select(draw_students(std::move(all), most, stream));
 }
 
-/// Bins of a round width, wider where they would hold few.
-std::vector<TypicalityBin> bins_of(const std::vector<double>& values, const Disclosure& disclosure, bool& merged) {
+/// Bins of a round width, wider where they would hold few. The axis ends where enough students lie beyond: all of them
+/// stand in the bin at its end, for the lowest and the highest score are one student's each.
+std::vector<TypicalityBin> bins_of(std::vector<double> values, const Disclosure& disclosure, bool& merged) {
   constexpr int about = 40;
-  const auto [low, high] = std::ranges::minmax(values);
+  std::ranges::sort(values);
+  const auto tail = std::min(static_cast<std::size_t>(disclosure.least()), values.size()) - 1;
+  const double low = std::min(values[tail], values[values.size() - 1 - tail]),
+               high = std::max(values[tail], values[values.size() - 1 - tail]);
   const double width = axis_ticks(std::max(high - low, 1.0), about)[1];
   const double start = std::floor(low / width);
   std::vector<std::int64_t> counts(static_cast<std::size_t>(std::floor(high / width) - start) + 1, 0);
   for (const double value : values)
-    ++counts[static_cast<std::size_t>(std::floor(value / width) - start)];
+    ++counts[static_cast<std::size_t>(std::floor(std::clamp(value, low, high) / width) - start)];
   std::vector<TypicalityBin> bins;
   for (const SafeBin& bin : merge_small_bins(counts, 1, disclosure)) {
     merged = merged || bin.last > bin.first;
@@ -191,33 +195,6 @@ ReportPart delays_part(const ReportContext& context) {
         words::apart_point, {context.course(schema, apart.front().a), context.course(schema, apart.front().b)}));
   }
   return part;
-}
-
-std::vector<CalibrationBin> merge_calibration_bins(const std::vector<CalibrationBin>& bins,
-                                                   const Disclosure& disclosure) {
-  const auto is_telling = [&](const CalibrationBin& bin) {
-    const std::int64_t hits = std::llround(bin.observed * static_cast<double>(bin.answers)),
-                       misses = bin.answers - hits;
-    return !disclosure.tells(static_cast<double>(hits), static_cast<double>(hits + misses));
-  };
-  const auto join_into = [](CalibrationBin& into, const CalibrationBin& from) {
-    const auto a = static_cast<double>(into.answers), b = static_cast<double>(from.answers);
-    into.predicted = (into.predicted * a + from.predicted * b) / (a + b);
-    into.observed = (into.observed * a + from.observed * b) / (a + b);
-    into.answers += from.answers;
-  };
-  std::vector<CalibrationBin> safe;
-  for (const CalibrationBin& bin : bins) {
-    if (bin.answers > 0) safe.push_back(bin);
-  }
-  for (auto bad = std::ranges::find_if(safe, is_telling); bad != safe.end();
-       bad = std::ranges::find_if(safe, is_telling)) {
-    if (safe.size() == 1) return {};
-    const auto next = bad + 1 == safe.end() ? bad - 1 : bad + 1;
-    join_into(*next, *bad);
-    safe.erase(bad);
-  }
-  return safe;
 }
 
 ReportPart calibration_part(const ReportContext& context) {
