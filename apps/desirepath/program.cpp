@@ -119,7 +119,24 @@ CLI::Option* Verb::add_output_folder(const std::string& name, std::string& value
   return option;
 }
 
+std::vector<std::unique_ptr<FolderLock>> Verb::lock_folders() const {
+  std::vector<std::unique_ptr<FolderLock>> locks;
+  for (const Output& output : outputs) {
+    const bool is_folder = std::ranges::any_of(output.parts, [](const auto& part) { return !part.first.empty(); });
+    if (is_folder && !output.value->empty()) locks.push_back(std::make_unique<FolderLock>(*output.value));
+  }
+  return locks;
+}
+
 void Verb::check_files() const {
+  for (const CLI::Option* option : app->get_options()) {
+    const std::string type = option->get_type_name();
+    const bool is_file = type.find("FILE") != std::string::npos;
+    for (const std::string& value : is_file || type == "FOLDER" ? option->results() : CLI::results_t()) {
+      const std::filesystem::path path = value;
+      finish_file_set(is_file ? path.parent_path() : path);
+    }
+  }
   std::vector<OutputFile> files;
   for (const Output& output : outputs) {
     if (output.value->empty()) continue;
@@ -201,6 +218,7 @@ int Program::run(int count, char** arguments) {
     for (const auto& verb : verbs_) {
       if (!verb->app->parsed()) continue;
       verb->check_files();
+      const auto locks = verb->lock_folders();
       verb->run();
       console_.end_progress();
       std::cout.flush();
