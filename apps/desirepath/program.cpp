@@ -183,6 +183,19 @@ void Program::parse(int count, char** arguments) {
     throw;
   }
   refuse_extras();
+  refuse_infinite();
+}
+
+void Program::refuse_infinite() const {
+  for (const auto& verb : verbs_) {
+    for (const CLI::Option* option : verb->app->get_options()) {
+      if (!option->get_type_name().starts_with("FLOAT")) continue;
+      for (const std::string& given : option->results()) {
+        if (!number_in<double>(given.starts_with("+") ? given.substr(1) : given))
+          throw OptionError(concat(option->get_name(), " must be a number"));
+      }
+    }
+  }
 }
 
 void Program::refuse_extras() const {
@@ -210,6 +223,11 @@ int Program::fail(const std::string& message, int code) const {
   return code;
 }
 
+int Program::done(int code) const {
+  std::cout.flush();
+  return std::cout ? code : fail("cannot write to standard output", 6);
+}
+
 int Program::run(int count, char** arguments) {
   // Before the arguments are understood: whoever reads JSON reads it when they are not.
   console_.json = std::any_of(arguments, arguments + count, [](std::string_view word) { return word == "--json"; });
@@ -221,24 +239,22 @@ int Program::run(int count, char** arguments) {
       const auto locks = verb->lock_folders();
       verb->run();
       console_.end_progress();
-      std::cout.flush();
-      if (!std::cout) throw FileError("cannot write to standard output");
-      return 0;
+      return done(0);
     }
     std::cout << app_.help();
-    return count > 1 ? 2 : 0;
+    return done(count > 1 ? 2 : 0);
   } catch (const CLI::CallForHelp&) {
     for (const auto& verb : verbs_) {
       if (verb->app->parsed()) {
         std::cout << verb->app->help(app_.get_name());
-        return 0;
+        return done(0);
       }
     }
     std::cout << app_.help();
-    return 0;
+    return done(0);
   } catch (const CLI::CallForVersion&) {
     std::cout << "desirepath " << version << '\n';
-    return 0;
+    return done(0);
   } catch (const CLI::ParseError& error) {
     return fail(concat(error.what(), "; see --help"), 2);
   } catch (const Error& error) {

@@ -58,6 +58,10 @@ class Program {
   void parse(int count, char** arguments);
   /// Arguments no option took: the nearest name is named.
   void refuse_extras() const;
+  /// NaN and infinity are no numbers; settings (core/settings.h) see to their own.
+  void refuse_infinite() const;
+  /// Exit code of a run whose text is on standard output, if it is.
+  int done(int code) const;
   int fail(const std::string& message, int code) const;
 
   CLI::App app_;

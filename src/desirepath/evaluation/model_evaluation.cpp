@@ -263,7 +263,7 @@ Evaluation evaluate_models(const Cohort& cohort, const EvaluationTask& task, con
         run(number);
     }
   } catch (const Interrupted&) {
-    throw Interrupted(task.folder.empty() ? "interrupted; nothing is kept without a folder to write into"
+    throw Interrupted(task.folder.empty() ? "interrupted; no fit is kept"
                                           : concat("interrupted; ", setting_name("resume"), " goes on from ", finished,
                                                    " of ", counted(count, "fit", "fits")));
   }
