@@ -61,7 +61,8 @@ void add_fit(Program& program) {
       published->courses_dropped = all_courses - cohort.schema().course_count();
     }
     console.end_progress();
-    save_model(*fit.model, training_record(task, fit), options->out, console.overwrite());
+    save_model(*fit.model, training_record(task, fit), options->out, console.overwrite(),
+               published ? FileAccess::usual : FileAccess::owner);
     std::error_code ignored;
     if (ArchiveReader::kind_of(context.checkpoint) == "checkpoint")  // the run's own, and it has served
       std::filesystem::remove(context.checkpoint, ignored);

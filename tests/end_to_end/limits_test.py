@@ -1,6 +1,7 @@
 """What is refused before it does harm, and what files and outputs hold whatever is asked."""
 
 import json
+import os
 import resource
 import signal
 import subprocess
@@ -69,6 +70,40 @@ class Limits(ProgramTest):
             with book.open("xl/worksheets/sheet1.xml", "w", force_zip64=True) as part:
                 for piece in sheet:
                     part.write(piece)
+
+    def test_modes_of_files(self):
+        self.write_students("t.csv", students=300)
+        self.path("t.csv").write_text(self.path("t.csv").read_text() + "s1,x,C00\n")
+        for mask in (0o022, 0o077, 0o027):
+            folder = f"m{mask:o}"
+            old = os.umask(mask)
+            try:
+                self.path(folder).mkdir()
+                self.run_program("prepare", "t.csv", "--out", f"{folder}/all.cohort", "--rejects", f"{folder}/rejects.csv",
+                                 "--statuses", f"{folder}/statuses.csv", "--quiet")
+                fit = ("fit", f"{folder}/all.cohort", "--model", "cmm+bernoulli", "--states", 2, "--quiet")
+                self.run_program(*fit, "--out", f"{folder}/m.desirepath")
+                self.run_program(*fit, "--publish", "--out", f"{folder}/published.desirepath")
+                self.run_program("split", f"{folder}/all.cohort", "--out", f"{folder}/parts", "--quiet")
+                self.run_program("report", f"{folder}/m.desirepath", f"{folder}/all.cohort", "--sections", "states", "--out", f"{folder}/page.html",
+                                 "--figures", f"{folder}/figures", "--quiet")
+                self.run_program("describe", f"{folder}/all.cohort", "--figures", f"{folder}/described", "--quiet")
+                self.run_program("evaluate", f"{folder}/all.cohort", "--models", "nb", "--states", "2", "--seeds", 1, "--draws", 100,
+                                 "--out", f"{folder}/evaluation", "--quiet")
+                checkpoint = self.path(f"{folder}/checkpoint")
+                process = self.start(*fit, "--tolerance", 0, "--iterations", 10**8, "--out", f"{folder}/x", "--checkpoint", checkpoint,
+                                     "--checkpoint-every", 0)
+                while not checkpoint.exists():
+                    time.sleep(0.01)
+                process.kill()
+                process.communicate()
+            finally:
+                os.umask(old)
+            own = {"all.cohort", "rejects.csv", "statuses.csv", "m.desirepath", "training.cohort", "validation.cohort", "hold-out.cohort", "checkpoint"}
+            files = {path: path.stat().st_mode & 0o777 for path in self.path(folder).rglob("*") if path.is_file()}
+            self.assertLess(len(own) + 5, len(files))
+            for path, mode in files.items():
+                self.assertEqual(mode, 0o600 if path.name in own else 0o666 & ~mask, path)
 
     def test_a_workbook_made_to_fill_the_memory_is_refused_early(self):
         block = b"<row><c><v>1</v></c></row>" * 40_000
