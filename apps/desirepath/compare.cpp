@@ -46,7 +46,7 @@ void add_compare(Program& program) {
     if (many->dry_run)
       return many->show_estimate(console, task.fits.size(), estimate_comparison(cohort, task, compute));
     const TrainingContext context{compute, console.progress_sink()};
-    const Comparison comparison = compare_models(cohort, task, context);
+    const Comparison comparison = many->run([&] { return compare_models(cohort, task, context); });
     console.end_progress();
     many->remove_checkpoint();
     console.show("compare", comparison);

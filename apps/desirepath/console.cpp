@@ -47,7 +47,16 @@ void Console::print_json(const std::string& verb, nlohmann::ordered_json object)
   whole["schema"] = "desirepath/" + verb + "/1";
   whole.update(object);
   // A name of a file may hold bytes that are no UTF-8.
-  std::cout << render_settings(whole.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), "--") << '\n';
+  const std::string text = render_settings(whole.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), "--");
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!is_turn(text, i)) {
+      std::cout << text[i];
+      continue;
+    }
+    std::cout << "\\u" << turn_digits(text, i);  // the same text to a program, and no command to a terminal
+    i += 2;
+  }
+  std::cout << '\n';
 }
 
 void Console::tell_failure(const std::string& message, int code) const {

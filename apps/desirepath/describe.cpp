@@ -9,6 +9,7 @@
 #include "desirepath/core/archive.h"
 #include "desirepath/core/atomic_file.h"
 #include "desirepath/core/error.h"
+#include "desirepath/core/file_set.h"
 #include "desirepath/core/nearest_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/reports/cohort_description.h"
@@ -54,12 +55,13 @@ void add_describe(Program& program) {
     CohortDescription description(cohort, asked.bound_to(cohort.min_cell()));
     if (!shown.empty()) description.choose_table(shown);
     if (!options->figures.empty()) {
-      make_folder(options->figures);
-      for (const Figure& figure : description.figures()) {
-        const auto path = std::filesystem::path(options->figures) / (figure.name + ".svg");
-        write_text_file(path, standalone_svg(figure), verb.console->overwrite());
-        verb.console->say(concat("wrote ", path.string()));
-      }
+      FileSet files(options->figures, verb.console->overwrite());
+      for (const Figure& figure : description.figures())
+        files.add(figure.name + ".svg").write(standalone_svg(figure));
+      files.commit();
+      for (const Figure& figure : description.figures())
+        verb.console->say(
+            concat("wrote ", (std::filesystem::path(options->figures) / (figure.name + ".svg")).string()));
     }
     verb.console->show("describe", description);
   };

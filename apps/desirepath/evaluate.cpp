@@ -11,6 +11,7 @@
 #include "setting_options.h"
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/file_set.h"
 #include "desirepath/core/text.h"
 #include "desirepath/evaluation/evaluation_file.h"
 #include "desirepath/evaluation/model_evaluation.h"
@@ -73,12 +74,15 @@ class SyntheticCohort {
 };
 
 void write_results(const Evaluation& evaluation, const std::filesystem::path& folder) {
-  write_text_file(folder / "evaluation.json", evaluation_text(evaluation), Overwrite::allow);
+  FileSet files(folder, Overwrite::allow);
+  files.add("evaluation.json").write(evaluation_text(evaluation));
+  files.add("timings.json").write(timings_text(evaluation));
   std::ostringstream fits;
-  evaluation.fits_table().print_csv(fits);
-  write_text_file(folder / "evaluation.csv", fits.str(), Overwrite::allow);
+  evaluation.repeatable().fits_table().print_csv(fits);
+  files.add("evaluation.csv").write(fits.str());
   for (const Figure& figure : {error_by_size(evaluation), best_of_models(evaluation)})
-    write_text_file(folder / (figure.name + ".svg"), figure.svg, Overwrite::allow);
+    files.add(figure.name + ".svg").write(figure.svg);
+  files.commit();
 }
 
 }  // namespace
@@ -116,6 +120,7 @@ void add_evaluate(Program& program) {
   verb.add_output_folder("--out", options->out,
                          "folder for a results file a fit, tables as JSON and CSV, figures as SVG",
                          {{"evaluation.json", json_file},
+                          {"timings.json", json_file},
                           {"evaluation.csv", {"a table of fits", {}, "model,size,seed,"}},
                           {"error_by_k.svg", figure_file},
                           {"table_1.svg", figure_file}});

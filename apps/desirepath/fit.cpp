@@ -65,7 +65,7 @@ void add_fit(Program& program) {
     }
     console.end_progress();
     save_model(*fit.model, published ? published_record(task, fit, *published) : training_record(task, fit),
-               options->out, console.overwrite());
+               options->out, console.overwrite(), published ? FileAccess::usual : FileAccess::owner);
     std::error_code ignored;
     if (ArchiveReader::kind_of(context.checkpoint) == "checkpoint")  // the run's own, and it has served
       std::filesystem::remove(context.checkpoint, ignored);

@@ -90,6 +90,7 @@ std::shared_ptr<FitArguments> add_fit_options(Verb& verb, bool single) {
       ->group(model);
   app.add_option("--warm", a->warm, "start from this model")->type_name("FILE")->group(training);
   if (!single) return a;
+  a->may_checkpoint = true;
   app.add_option("--match", a->match, "number the states like this model's")->type_name("FILE")->group(training);
   verb.add_output("--checkpoint", a->checkpoint, "file to keep the state of training in", checkpoint_file)
       ->group(training);
@@ -130,6 +131,7 @@ TrainingContext FitArguments::context(Console& console, const Compute& compute, 
                                       const RawTableArguments& table) {
   TrainingContext context{compute, console.progress_sink()};
   context.checkpoint = checkpoint;
+  context.may_checkpoint = may_checkpoint;
   context.checkpoint_interval = checkpoint_every;
   context.resume = resume;
   if (!start.empty() && !start_is_word()) {
@@ -172,6 +174,14 @@ void ManyFitsArguments::show_estimate(const Console& console, std::size_t fits, 
 void ManyFitsArguments::remove_checkpoint() const {
   std::error_code ignored;
   if (ArchiveReader::kind_of(checkpoint) == "checkpoint") std::filesystem::remove(checkpoint, ignored);
+}
+
+std::string ManyFitsArguments::how_to_go_on() const {
+  const std::string name = setting_name("checkpoint");
+  if (checkpoint.empty()) return concat("interrupted; no fit is kept (", name, " FILE keeps them)");
+  std::error_code ignored;
+  if (!std::filesystem::exists(checkpoint, ignored)) return "interrupted before the first fit was done";
+  return concat("interrupted; continue with ", setting_name("resume"), " ", name, " ", checkpoint);
 }
 
 std::shared_ptr<ManyFitsArguments> add_many_fits_options(Verb& verb) {

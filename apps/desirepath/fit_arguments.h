@@ -11,6 +11,7 @@
 #include "program.h"
 #include "raw_table.h"
 
+#include "desirepath/core/error.h"
 #include "desirepath/evaluation/many_fits.h"
 #include "desirepath/models/model_file.h"
 #include "desirepath/models/training.h"
@@ -20,7 +21,7 @@ namespace desirepath::app {
 struct FitArguments {
   std::string model, emission, start, validation, warm, match, transitions, checkpoint;
   double checkpoint_every = 30;
-  bool resume = false;
+  bool resume = false, may_checkpoint = false;
   SettingValues settings;
 
   FitOptions options(const Console& console) const;
@@ -54,6 +55,18 @@ struct ManyFitsArguments {
   static void show_estimate(const Console& console, std::size_t fits, const FitEstimate& estimate);
   /// Its finished fits have served.
   void remove_checkpoint() const;
+  /// What the fits give; an interruption says how to go on.
+  template <class Work>
+  auto run(const Work& work) const {
+    try {
+      return work();
+    } catch (const Interrupted&) {
+      throw Interrupted(how_to_go_on());
+    }
+  }
+
+ private:
+  std::string how_to_go_on() const;
 };
 std::shared_ptr<ManyFitsArguments> add_many_fits_options(Verb& verb);
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "desirepath/core/file_set.h"
 #include "desirepath/core/text.h"
 #include "desirepath/reports/report.h"
 
@@ -14,12 +15,12 @@ void write_page(const Page& page, const std::filesystem::path& file, const std::
   for (const PageSection& section : page.sections)
     written["sections"].push_back(section.id);
   if (!figures.empty()) {
-    make_folder(figures);
+    FileSet files(figures, console.overwrite());
     for (const Figure& figure : figures_of(page)) {
-      const std::filesystem::path path = figures / (figure.name + ".svg");
-      write_text_file(path, standalone_svg(figure), console.overwrite());
-      written["figures"].push_back(path.string());
+      files.add(figure.name + ".svg").write(standalone_svg(figure));
+      written["figures"].push_back((figures / (figure.name + ".svg")).string());
     }
+    files.commit();
   }
   write_text_file(file, render_html(page), console.overwrite());
   if (console.json) return console.print_json(verb, std::move(written));

@@ -119,7 +119,24 @@ CLI::Option* Verb::add_output_folder(const std::string& name, std::string& value
   return option;
 }
 
+std::vector<std::unique_ptr<FolderLock>> Verb::lock_folders() const {
+  std::vector<std::unique_ptr<FolderLock>> locks;
+  for (const Output& output : outputs) {
+    const bool is_folder = std::ranges::any_of(output.parts, [](const auto& part) { return !part.first.empty(); });
+    if (is_folder && !output.value->empty()) locks.push_back(std::make_unique<FolderLock>(*output.value));
+  }
+  return locks;
+}
+
 void Verb::check_files() const {
+  for (const CLI::Option* option : app->get_options()) {
+    const std::string type = option->get_type_name();
+    const bool is_file = type.find("FILE") != std::string::npos;
+    for (const std::string& value : is_file || type == "FOLDER" ? option->results() : CLI::results_t()) {
+      const std::filesystem::path path = value;
+      finish_file_set(is_file ? path.parent_path() : path);
+    }
+  }
   std::vector<OutputFile> files;
   for (const Output& output : outputs) {
     if (output.value->empty()) continue;
@@ -166,6 +183,19 @@ void Program::parse(int count, char** arguments) {
     throw;
   }
   refuse_extras();
+  refuse_infinite();
+}
+
+void Program::refuse_infinite() const {
+  for (const auto& verb : verbs_) {
+    for (const CLI::Option* option : verb->app->get_options()) {
+      if (!option->get_type_name().starts_with("FLOAT")) continue;
+      for (const std::string& given : option->results()) {
+        if (!number_in<double>(given.starts_with("+") ? given.substr(1) : given))
+          throw OptionError(concat(option->get_name(), " must be a number"));
+      }
+    }
+  }
 }
 
 void Program::refuse_extras() const {
@@ -193,6 +223,11 @@ int Program::fail(const std::string& message, int code) const {
   return code;
 }
 
+int Program::done(int code) const {
+  std::cout.flush();
+  return std::cout ? code : fail("cannot write to standard output", 6);
+}
+
 int Program::run(int count, char** arguments) {
   // Before the arguments are understood: whoever reads JSON reads it when they are not.
   console_.json = std::any_of(arguments, arguments + count, [](std::string_view word) { return word == "--json"; });
@@ -201,26 +236,25 @@ int Program::run(int count, char** arguments) {
     for (const auto& verb : verbs_) {
       if (!verb->app->parsed()) continue;
       verb->check_files();
+      const auto locks = verb->lock_folders();
       verb->run();
       console_.end_progress();
-      std::cout.flush();
-      if (!std::cout) throw FileError("cannot write to standard output");
-      return 0;
+      return done(0);
     }
     std::cout << app_.help();
-    return count > 1 ? 2 : 0;
+    return done(count > 1 ? 2 : 0);
   } catch (const CLI::CallForHelp&) {
     for (const auto& verb : verbs_) {
       if (verb->app->parsed()) {
         std::cout << verb->app->help(app_.get_name());
-        return 0;
+        return done(0);
       }
     }
     std::cout << app_.help();
-    return 0;
+    return done(0);
   } catch (const CLI::CallForVersion&) {
     std::cout << "desirepath " << version << '\n';
-    return 0;
+    return done(0);
   } catch (const CLI::ParseError& error) {
     return fail(concat(error.what(), "; see --help"), 2);
   } catch (const Error& error) {

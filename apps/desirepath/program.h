@@ -10,6 +10,8 @@
 #include "console.h"
 #include "output_files.h"
 
+#include "desirepath/core/file_set.h"
+
 namespace desirepath::app {
 
 /// A verb: how it is called and what it does. The options live in the closure that run() holds.
@@ -25,6 +27,8 @@ struct Verb {
                                  std::vector<std::pair<std::string, FileKind>> parts);
   void add_force() const { app->add_flag("--force", console->force, "replace files that exist"); }
   void check_files() const;
+  /// One folder, one writer: those that are written into, until the verb is done.
+  std::vector<std::unique_ptr<FolderLock>> lock_folders() const;
 
   struct Output {
     CLI::Option* option;
@@ -54,6 +58,10 @@ class Program {
   void parse(int count, char** arguments);
   /// Arguments no option took: the nearest name is named.
   void refuse_extras() const;
+  /// NaN and infinity are no numbers; settings (core/settings.h) see to their own.
+  void refuse_infinite() const;
+  /// Exit code of a run whose text is on standard output, if it is.
+  int done(int code) const;
   int fail(const std::string& message, int code) const;
 
   CLI::App app_;

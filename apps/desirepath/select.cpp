@@ -48,7 +48,8 @@ void add_select(Program& program) {
     if (many->dry_run)
       return many->show_estimate(console, states.size(),
                                  estimate_selection(cohort, fit_options, states, many->held_out, context));
-    const Selection selection = select_states(cohort, fit_options, states, many->held_out, context, many->file());
+    const Selection selection =
+        many->run([&] { return select_states(cohort, fit_options, states, many->held_out, context, many->file()); });
     console.end_progress();
     many->remove_checkpoint();
     if (!options->figure.empty()) {

@@ -31,7 +31,7 @@ void add_split(Program& program) {
     const auto splitting = settings_from<SplitOptions>(options->settings);
     const Cohort cohort = open_cohort(options->cohort, *table, console);
     const Split split = split_students(cohort, splitting, RandomStream(console.seed).child("split"));
-    console.tell("split", write_split(cohort, split, options->out, console.overwrite()));
+    console.tell("split", write_split(cohort, split, options->out, console.overwrite(), console.interrupt_flag()));
   };
 }
 

@@ -74,12 +74,10 @@ TEST(AtomicFile, IsOnTheDiskBeforeItHasItsName) {
   {
     AtomicFile file(folder / "a", Overwrite::refuse, FileAccess::owner);
     file.write("whole");
-    file.prepare();
     EXPECT_FALSE(std::filesystem::exists(folder / "a"));
   }
   EXPECT_EQ(files_in(folder.path()), 0U);
   AtomicFile file(folder / "a", Overwrite::refuse, FileAccess::owner);
-  file.prepare();
   file.commit();
   using std::filesystem::perms;
   EXPECT_EQ(std::filesystem::status(folder / "a").permissions(), perms::owner_read | perms::owner_write);

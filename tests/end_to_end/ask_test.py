@@ -154,16 +154,29 @@ class Ask(ProgramTest):
     def test_prerequisites(self):
         pairs = self.run_program("prerequisites", "m.desirepath", "t.csv", "--students", 50, "--csv")
         self.assertTrue(pairs.header.startswith("prerequisite,course,score,"))
-        scores = [float(row["score"]) for row in pairs.rows]
+        scores = [float(row["score"]) for row in pairs.rows if row["score"]]
         self.assertEqual(scores, sorted(scores, reverse=True))
         self.assertEqual(len(pairs.rows), 90)
         self.assert_all(pairs.rows, lambda row: row["students"] == "" or int(row["students"]) >= 10)
         one = self.run_program("prerequisites", "m.desirepath", "t.csv", "--students", 50, "--course", "C03", "--csv").rows
         self.assertEqual({row["course"] for row in one}, {"C03"})
         drawn = self.run_program("prerequisites", "m.desirepath", "--students", 20, "--drawn", 200, "--csv").rows
-        scores = [float(row["score"]) for row in drawn]
+        scores = [float(row["score"]) for row in drawn if row["score"]]
         self.assertEqual(scores, sorted(scores, reverse=True))
         self.assertEqual({row["direct"] for row in drawn}, {""})  # drawn students do what the model expects
+
+    def test_a_prerequisite_that_is_withheld_is_no_number(self):
+        # 40 take B, of whom 6 had A before; 40 take A.
+        lines = ["student,period,course"]
+        for s in range(80):
+            first, second = ("A", "") if s < 34 else ("A", "B") if s < 40 else ("", "B") if s < 74 else ("C", "C")
+            lines += [f"s{s:02d},1,{first}", f"s{s:02d},2,{second}"]
+        self.write("few.csv", "\n".join(lines) + "\n")
+        self.fit("--model", "nb", "--states", 2, out="few.desirepath", cohort="few.csv")
+        rows = self.run_program("prerequisites", "few.desirepath", "few.csv", "--min-takers", 1, "--csv").rows
+        (row,) = (row for row in rows if (row["prerequisite"], row["course"]) == ("A", "B"))
+        for name in ("score", "raised", "low", "high", "coverage", "asymmetry", "students", "direct", "direct_error", "tacit_score"):
+            self.assertEqual(row[name], "", name)
 
     def test_delays_of_a_group_and_a_conflict_of_schedules(self):
         draw = random.Random(5)

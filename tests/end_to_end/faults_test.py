@@ -51,7 +51,49 @@ class Faults(ProgramTest):
             with self.subTest(fault=fault):
                 done = self.failing(fault, "split", "t.cohort", "--out", "parts", "--quiet")
                 self.assertEqual(done.returncode, 6, done.stderr)
-                self.assertEqual(list(self.path("parts").iterdir()), [])
+                self.assertEqual(list(self.path("parts").glob("*")), [])
+                self.assertEqual(list(self.path("parts").glob(".*")), [])
+
+    def students(self, folder):
+        """Of each part of a split, read as every command reads it; a part that is not there has none."""
+        found = {}
+        for part in ("training", "validation", "hold-out"):
+            done = subprocess.run(self.command("score", "whole", f"{folder}/{part}.cohort", "--csv", "--quiet"),
+                                  cwd=self.folder, capture_output=True, text=True)
+            found[part] = [line.split(",")[0] for line in done.stdout.splitlines()[1:]]
+        return found
+
+    def split(self, folder, seed, fault=None):
+        arguments = ("split", "t.cohort", "--out", folder, "--seed", seed, "--force", "--quiet")
+        return self.failing(fault, *arguments) if fault else self.run_program(*arguments)
+
+    def test_a_split_that_is_killed_is_the_old_or_the_new(self):
+        self.split("old", 1)
+        self.split("new", 2)
+        ends = []
+        for fault in ("kill:1", "kill:2", "kill:3", "kill:4", "term:1", "term:3"):
+            for before in (False, True):
+                with self.subTest(fault=fault, before=before):
+                    folder = f"parts-{fault[:4]}{fault[5:]}-{before}"
+                    self.path(folder).mkdir()
+                    self.path(folder).joinpath("notes.txt").write_text("mine")
+                    if before:
+                        self.split(folder, 1)
+                    done = self.split(folder, 2, fault)
+                    if fault.startswith("term"):
+                        self.assertEqual(done.returncode, 130, done.stderr)
+                        self.assertEqual(len(list(self.path(folder).iterdir())), 4 if before else 1)  # nothing is left behind
+                    parts = self.students(folder)
+                    everybody = [student for part in parts.values() for student in part]
+                    self.assertEqual(len(everybody), len(set(everybody)))
+                    old = self.students("old") if before else {"training": [], "validation": [], "hold-out": []}
+                    self.assertIn(parts, (old, self.students("new")))
+                    ends.append(parts == old)
+                    self.split(folder, 2)
+                    self.assertEqual(sorted(path.name for path in self.path(folder).iterdir()),
+                                     ["hold-out.cohort", "notes.txt", "training.cohort", "validation.cohort"])
+                    self.assertEqual(self.students(folder), self.students("new"))
+        self.assertEqual(set(ends), {True, False})
 
     def test_no_more_threads(self):
         fit = ("fit", "t.cohort", "--model", "nb", "--states", 3, "--threads", 8, "--out", "a", "--force", "--quiet")

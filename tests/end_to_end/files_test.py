@@ -1,5 +1,7 @@
 """No file of the user's is lost: every option that names an output, against every path the command reads or writes."""
 
+import contextlib
+import fcntl
 import os
 import unittest
 
@@ -119,6 +121,32 @@ class Files(ProgramTest):
         self.run_program(*fit[:-2], "empty.desirepath", "--quiet", "--force")
         os.symlink("nowhere", self.path("loose"))
         self.refused(*fit[:-2], "loose", "--quiet", kind="disk", names=["loose", "<exists>"])
+
+    def test_one_folder_has_one_writer(self):
+        self.write_students("many.csv", students=3000, courses=30)
+        self.run_program("prepare", "many.csv", "--out", "many.cohort", "--quiet")
+        self.fit("--model", "nb", "--states", 2, "--iterations", 2, out="many.desirepath", cohort="many.cohort")
+        for _ in range(4):
+            runs = [self.start("split", "many.cohort", "--out", "parts", "--seed", seed, "--force", "--quiet") for seed in (1, 2, 3)]
+            ends = [run.communicate() and run.returncode for run in runs]
+            self.assertIn(0, ends)
+            self.assertLessEqual(set(ends), {0, 6})
+            everybody = []
+            for part in ("training", "validation", "hold-out"):
+                rows = self.run_program("score", "many.desirepath", f"parts/{part}.cohort", "--leave-one-out", "off", "--csv").rows
+                everybody += [row["student"] for row in rows]
+            self.assertEqual((len(everybody), len(set(everybody))), (3000, 3000))
+        with self.lock("parts"):
+            for command in (("split", "many.cohort", "--out", "parts"), ("simulate", "--students", 200, "--out", "parts"),
+                            ("describe", "many.cohort", "--figures", "parts"), ("demo", "--out", "parts"), ("evaluate", "many.cohort", "--out", "parts")):
+                self.refused(*command, "--force", kind="disk", names=["parts", "<another-writer>"])
+
+    @contextlib.contextmanager
+    def lock(self, folder):
+        descriptor = os.open(self.path(folder), os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+        os.close(descriptor)
 
     def test_a_checkpoint_of_another_run_is_kept(self):
         self.write_students("many.csv", students=400)

@@ -67,6 +67,7 @@ REASONS = {
     "not-its-kind": r"exists and is not",
     "folder": r"is a folder",
     "no-folder": r"no folder",
+    "another-writer": r"another run is writing",
     "own-input": r"input itself",
     "written-twice": r"written twice",
     "standard-output": r"standard output",

@@ -104,12 +104,12 @@ TEST(Evaluation, StoppedItLosesNoFinishedFit) {
   task.earlier = EarlierFits::take_up;
   const Evaluation whole = evaluate_models(cohort, task, context);
   EXPECT_EQ(std::filesystem::last_write_time(first), written);
-  EXPECT_EQ(whole.remarks.front(), "1 of 4 fits were there already");
-  EXPECT_EQ(evaluate_models(cohort, task, context).remarks.front(), "4 of 4 fits were there already");
+  EXPECT_EQ(whole.taken_up, "1 of 4 fits were there already");
+  EXPECT_EQ(evaluate_models(cohort, task, context).taken_up, "4 of 4 fits were there already");
   EXPECT_EQ(evaluate_models(cohort, task, context).fits_table().rows(), whole.fits_table().rows());
   // Another question of the same models is another fit.
   task.draws = 300;
-  EXPECT_TRUE(evaluate_models(cohort, task, context).remarks.empty());
+  EXPECT_TRUE(evaluate_models(cohort, task, context).taken_up.empty());
 }
 
 TEST(Evaluation, TooFewStudentsAreRefused) {

@@ -340,6 +340,34 @@ TEST_F(PrepareTest, TermsThatDoNotFitAreAskedAbout) {
   EXPECT_EQ(courses(cohort, 1, 0), Names{"A"});
 }
 
+TEST_F(PrepareTest, AnAttributeIsThatOfTheLatestRow) {
+  const auto value = [&](const std::string& rows, const TableOptions& options = {}) {
+    const Cohort cohort = prepare(rows, options).cohort;
+    const Attribute& attribute = cohort.attributes()[0];
+    return attribute.values[static_cast<std::size_t>(attribute.codes[0])];
+  };
+  EXPECT_EQ(value("student,period,course,major\na,1,A,Art\na,1,B,Zoology\n"), "Zoology");
+  EXPECT_EQ(value("student,period,course,major\na,1,A,Zoology\na,1,B,Art\n"), "Art");
+  EXPECT_EQ(value("student,period,course,major\na,1,A,Art\na,1,B,Zoology\na,1,C,Art\n"), "Art");
+  EXPECT_EQ(value("student,period,course,major\na,2,A,Art\na,1,B,Zoology\n"), "Art");
+  EXPECT_EQ(value("student,term,course,major\na,Spring 2019,A,Zoology\na,Fall 2018,B,Art\n"), "Zoology");
+  // Thousands of rows, read by several threads.
+  std::string many = "student,period,course,major\n";
+  for (int i = 0; i < 60'000; ++i)
+    many += concat("s", i % 7, ",1,C", i % 50, ",m", i % 11, "\n");
+  const Cohort one = prepare(many, {.threads = 1}).cohort, four = prepare(many, {.threads = 4}).cohort;
+  EXPECT_EQ(one.attributes()[0].codes, four.attributes()[0].codes);
+  EXPECT_EQ(one.attributes()[0].values[static_cast<std::size_t>(one.attributes()[0].codes[0])], "m3");  // row 59,997
+}
+
+TEST_F(PrepareTest, MoreTermsThanCanBeKeptAreRefused) {
+  std::string rows = "student,period,term,course\n";
+  for (int i = 0; i < 33'000; ++i)
+    rows += concat("s", i % 100, ",1,", 1900 + i / 336, i / 28 % 12 < 9 ? "-0" : "-", i / 28 % 12 + 1,
+                   i % 28 < 9 ? "-0" : "-", i % 28 + 1, ",A\n");
+  EXPECT_TRUE(test::says(refusal(rows), {"32,767", "--map"}));
+}
+
 TEST_F(PrepareTest, MonthsFallIntoAcademicYears) {
   const std::string rows = "student,term,course,plan\na,2008-09,A,x\na,2009-01,B,y\na,2009-08,C,z\na,2008-12,D,w\n";
   Cohort cohort = prepare(rows).cohort;

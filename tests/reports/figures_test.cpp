@@ -132,6 +132,11 @@ TEST(Figures, AreSound) {
 
 TEST(Figures, AFileSaysWhatItShows) {
   const Figure figure = course_histogram(tell(summary_of(200), Disclosure()));
+  ToldCohort withheld = tell(summary_of(200), Disclosure());
+  withheld.sd_courses.reset();
+  const Figure bare = course_histogram(withheld);
+  for (const auto& row : bare.table.rows())
+    EXPECT_EQ(row[2], Cell());  // no curve, and no curve of 0 either
   const std::string file = standalone_svg(figure);
   EXPECT_TRUE(file.starts_with("<svg "));
   EXPECT_NE(file.find(">Courses per student</text>"), std::string::npos);

@@ -1,6 +1,9 @@
 #include <cmath>
+#include <map>
 #include <numbers>
 #include <regex>
+
+#include <nlohmann/json.hpp>
 
 #include "support/figure_checks.h"
 #include "support/support.h"
@@ -105,6 +108,38 @@ TEST(CourseworkPies, SlicesAndPiesAreAsLargeAsTheCourses) {
   EXPECT_NEAR(areas[1] / unit, 6, 0.05);
   EXPECT_NEAR(areas[2] / unit, 24, 0.2);
   EXPECT_TRUE(test::says(figure.finding.text(), {"32.0", "2.0", "8.0"}));
+}
+
+TEST(CourseworkPies, WhatIsWithheldIsNoNumber) {
+  GroupPortrait typical = portrait_of({{"Math", 6}, {"Art", 2}}), untypical = portrait_of({{"Math", 8}, {"Law", 3}});
+  untypical.others = 2.5;  // Art, perhaps
+  const Figure figure = coursework_pies(typical, untypical);
+  test::expect_sound(figure);
+  std::map<std::string, std::vector<Cell>> rows;
+  for (const auto& row : figure.table.rows())
+    rows[std::get<std::string>(row[0])] = {row[1], row[2]};
+  EXPECT_EQ(rows.at("Art"), (std::vector<Cell>{2.0, Cell()}));
+  EXPECT_EQ(rows.at("Law"), (std::vector<Cell>{0.0, 3.0}));  // nothing is withheld of the typical
+  EXPECT_EQ(rows.at("other subjects"), (std::vector<Cell>{0.0, 2.5}));
+  EXPECT_EQ(figure.svg.find("Art, least typical: 0"), std::string::npos);
+  EXPECT_NE(figure.svg.find("Art, least typical: withheld"), std::string::npos);
+  EXPECT_NE(figure.basis.text().find("–: withheld"), std::string::npos);
+  std::vector<Course> courses(2);
+  courses[0].name = "A 1", courses[0].subject = "Art";
+  courses[1].name = "M 1", courses[1].subject = "Math";
+  const Schema plain_subjects(courses, {"1"});
+  const nlohmann::ordered_json json = untypical.to_json(plain_subjects);
+  EXPECT_TRUE(json["courses_by_subject"].at("Art").is_null());
+  EXPECT_EQ(json["courses_by_subject"].at("others"), 2.5);
+}
+
+TEST(PrerequisiteGraph, AScoreThatIsWithheldIsNoNumber) {
+  const Figure figure =
+      prerequisite_graph({{0, 1, 0.4, PrerequisiteKind::both}, {1, 2, std::nullopt, PrerequisiteKind::declared}},
+                         plain_courses(3, 2), 100);
+  test::expect_sound(figure);
+  ASSERT_EQ(figure.table.row_count(), 2U);
+  EXPECT_EQ(figure.table.rows()[1][2], Cell());
 }
 
 TEST(CourseworkPies, ManySubjectsAreOneWithTheirSumKept) {

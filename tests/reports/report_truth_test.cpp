@@ -151,6 +151,8 @@ TEST(ReportTruth, WithoutSubjectsNothingIsSaidOfThem) {
   EXPECT_EQ(portrait->by_subject[0].first, "Law");
   EXPECT_NEAR(portrait->by_subject[0].second, (4 * 91 + 2 * 17) / 168.0, 1e-12);
   EXPECT_EQ(portrait->by_subject[1].first, "no subject");
+  EXPECT_EQ(portrait->courses_in("Art"), 0.0);
+  EXPECT_EQ(portrait->others, 0);
   EXPECT_EQ(
       figures_of(page_of(fitted(some, FitOptions("cmm+bernoulli").set("states", std::int64_t{2})), some, {})).size(),
       figures_of(page).size() + 2);

@@ -1,6 +1,8 @@
 // Loaded before the C library (LD_PRELOAD): the Nth call of one function fails, and all after it.
 //
 //   FAULT=fsync:1   write, fsync, rename, link, linkat, thread or memory (requests of 64 KiB and more)
+//   FAULT=kill:1    the process is killed before its Nth rename
+//   FAULT=term:1    it gets SIGTERM before its Nth fsync, once
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -9,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/types.h>
 
 namespace {
@@ -39,12 +42,15 @@ ssize_t write(int descriptor, const void* data, std::size_t size) {
 
 int fsync(int descriptor) {
   if (fails("fsync")) return errno = EIO, -1;
+  static std::atomic<bool> has_ended{false};
+  if (fails("term") && !has_ended.exchange(true)) ::raise(SIGTERM);
   static const auto next = real<int (*)(int)>("fsync");
   return next(descriptor);
 }
 
 int rename(const char* from, const char* to) {
   if (fails("rename")) return errno = EIO, -1;
+  if (fails("kill")) ::raise(SIGKILL);
   static const auto next = real<int (*)(const char*, const char*)>("rename");
   return next(from, to);
 }

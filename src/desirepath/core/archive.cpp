@@ -158,8 +158,8 @@ std::string ArchiveWriter::header(std::vector<const Array*>& order) const {
   return text;
 }
 
-void ArchiveWriter::write(const std::filesystem::path& path, Overwrite overwrite) const {
-  AtomicFile file(path, overwrite, FileAccess::owner);
+void ArchiveWriter::write(const std::filesystem::path& path, Overwrite overwrite, FileAccess access) const {
+  AtomicFile file(path, overwrite, access);
   write(file);
   file.commit();
 }

@@ -74,8 +74,8 @@ class ArchiveWriter {
   /// Texts as two arrays, NAME.bytes and NAME.offsets.
   void add_texts(const std::string& name, std::span<const std::string> texts);
 
-  /// For the owner alone: what it holds is of students.
-  void write(const std::filesystem::path& path, Overwrite overwrite) const;
+  /// For the owner alone unless it is to be handed out: what it holds is of students.
+  void write(const std::filesystem::path& path, Overwrite overwrite, FileAccess access = FileAccess::owner) const;
   /// The same in two steps; AtomicFile::commit() follows.
   void write(AtomicFile& file) const;
   std::vector<std::byte> bytes() const;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/file_set.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
@@ -126,22 +127,27 @@ void AtomicFile::flush() {
   buffer_.clear();
 }
 
-void AtomicFile::prepare() {
-  if (prepared_) return;
+void AtomicFile::prepare(const std::filesystem::path& name) {
   flush();
   if (::fsync(descriptor_) != 0) fail("sync");
-  if (temporary_.empty()) {
-    const std::filesystem::path named = partial_name(target_);
-    ::unlink(named.c_str());
+  if (!temporary_.empty()) {
+    if (temporary_ != name && ::rename(temporary_.c_str(), name.c_str()) != 0) fail("name");
+  } else {
+    ::unlink(name.c_str());
     const std::string link = concat("/proc/self/fd/", descriptor_);
-    if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, named.c_str(), AT_SYMLINK_FOLLOW) != 0) fail("name");
-    temporary_ = named;
+    if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) fail("name");
   }
-  prepared_ = true;
+  temporary_ = name;
+}
+
+void AtomicFile::place(const std::filesystem::path& name) {
+  prepare(name);
+  temporary_.clear();
+  ::close(std::exchange(descriptor_, -1));
 }
 
 void AtomicFile::commit() {
-  prepare();
+  prepare(partial_name(target_));
   if (overwrite_ == Overwrite::refuse) {
     // link() refuses an existing name in one step; rename() would replace what appeared meanwhile.
     if (::link(temporary_.c_str(), target_.c_str()) != 0) {
@@ -164,6 +170,7 @@ void AtomicFile::commit() {
 }
 
 std::vector<std::byte> read_file(const std::filesystem::path& path) {
+  finish_file_set(folder_of(path));
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw FileError(concat("cannot read ", path.string(), ": ", reason(errno)));
   std::vector<std::byte> bytes;

@@ -27,19 +27,21 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-  /// Everything that can fail but the last renaming: several files are made whole before the first gets its name.
-  void prepare();
   void commit();
+  /// Under another name of the same file system, which must be free, in place of commit(): for files that appear
+  /// together (file_set.h).
+  void place(const std::filesystem::path& name);
 
  private:
   void flush();
+  /// Everything that can fail but the last renaming.
+  void prepare(const std::filesystem::path& name);
   [[noreturn]] void fail(const char* action) const;
 
   std::filesystem::path target_;
   std::filesystem::path temporary_;  // has a name only where the file system has no nameless files
   Overwrite overwrite_;
   int descriptor_ = -1;
-  bool prepared_ = false;
   std::vector<std::byte> buffer_;
 };
 

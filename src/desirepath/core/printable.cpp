@@ -22,6 +22,19 @@ bool is_command(char32_t c) {
 
 }  // namespace
 
+bool is_turn(std::string_view text, std::size_t at) {
+  if (text.size() < at + 3 || text[at] != '\xE2') return false;
+  const auto last = static_cast<unsigned char>(text[at + 2]);
+  return (text[at + 1] == '\x80' && last >= 0xA8 && last <= 0xAE) ||
+         (text[at + 1] == '\x81' && last >= 0xA6 && last <= 0xA9);
+}
+
+std::string turn_digits(std::string_view text, std::size_t at) {
+  const auto middle = static_cast<unsigned char>(text[at + 1]), last = static_cast<unsigned char>(text[at + 2]);
+  const unsigned code = 0x2000U | (middle & 0x3FU) << 6 | (last & 0x3FU);
+  return {'2', '0', digits[code >> 4 & 15], digits[code & 15]};
+}
+
 std::string printable(std::string_view text) {
   std::string result;
   result.reserve(text.size());

@@ -10,4 +10,10 @@ namespace desirepath::inline core {
 /// \u{NNNN}; lines and tabs stay.
 std::string printable(std::string_view text);
 
+/// Whether a control that turns the direction of writing (U+202A to U+202E, U+2066 to U+2069) or a line separator
+/// (U+2028, U+2029) starts at a place of UTF-8 text: three bytes that let a page or a program show what is not there.
+bool is_turn(std::string_view text, std::size_t at);
+/// The four hexadecimal digits of the one that does.
+std::string turn_digits(std::string_view text, std::size_t at);
+
 }  // namespace desirepath::inline core

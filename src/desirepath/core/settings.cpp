@@ -69,6 +69,10 @@ double to_real(const Setting& info, const SettingValue& value) {
   const double number = real != nullptr ? *real : static_cast<double>(*whole);
   if (!std::isfinite(number)) refuse(info, "be a number");
   check_bounds(info, number);
+  constexpr double widest = 1e9;  // beyond it sums with what is learned would lose that
+  if (std::abs(number) > widest)
+    refuse(info,
+           concat("lie in ", with_separators(-std::llround(widest)), " .. ", with_separators(std::llround(widest))));
   return number;
 }
 

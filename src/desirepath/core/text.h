@@ -2,12 +2,14 @@
 #pragma once
 
 #include <charconv>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace desirepath::inline core {
@@ -53,12 +55,15 @@ std::string as_bytes_text(double bytes);
 /// "1 min 20 s", "0.4 s".
 std::string as_duration(double seconds);
 
-/// The number a text is, from its first character to its last; else nothing.
+/// The number a text is, from its first character to its last; else nothing. NaN and infinity are no numbers.
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {
   Number value{};
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
+  if constexpr (std::is_floating_point_v<Number>) {
+    if (!std::isfinite(value)) return std::nullopt;
+  }
   return value;
 }
 /// Whole numbers by value, before all other texts, which go by their bytes.

@@ -55,8 +55,13 @@ EvaluationSummary summary_from(const json& entry) {
 
 std::string evaluation_text(const Evaluation& evaluation) {
   nlohmann::ordered_json json = {{"schema", "desirepath/evaluate/1"}};
-  json.update(evaluation.to_json());
+  json.update(evaluation.repeatable().to_json());
   return json.dump(2) + "\n";
+}
+
+std::string timings_text(const Evaluation& evaluation) {
+  return nlohmann::ordered_json{{"schema", "desirepath/timings/1"}, {"fits", evaluation.timings().to_json()}}.dump(2) +
+         "\n";
 }
 
 Evaluation read_evaluation(const std::filesystem::path& path) {

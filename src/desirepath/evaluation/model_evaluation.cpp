@@ -119,6 +119,19 @@ EvaluationRow measured(const FitOptions& options, Id size, const Part& part, con
   return row;
 }
 
+/// Measures of the run, not of the model: another run has others.
+bool is_of_run(const std::string& measure) {
+  return measure.ends_with("seconds") || measure == "memory_bytes";
+}
+
+Measures only(const Measures& all, bool of_run) {
+  Measures kept;
+  for (const auto& [name, value] : all) {
+    if (is_of_run(name) == of_run) kept[name] = value;
+  }
+  return kept;
+}
+
 /// What a result belongs to.
 std::string digest_of(const Cohort& cohort, const FitOptions& options, std::uint64_t seed, const EvaluationTask& task) {
   DigestBuilder digest;
@@ -132,14 +145,22 @@ std::filesystem::path file_of(const EvaluationTask& task, const std::string& mod
   return task.folder / concat("fit-", model, size > 0 ? concat("-", size) : "", "-", seed, ".json");
 }
 
+/// What the fit took, beside its results.
+std::filesystem::path timing_file_of(const std::filesystem::path& fit) {
+  return fit.parent_path() / concat("timing-", fit.filename().string().substr(std::string_view("fit-").size()));
+}
+
 void save_row(const std::filesystem::path& path, const EvaluationRow& row, const std::string& digest) {
+  write_text_file(timing_file_of(path),
+                  ordered_json{{"belongs_to", digest}, {"found", only(row.found, true)}}.dump(2) + "\n",
+                  Overwrite::allow);
   const ordered_json object = {{"schema", "desirepath/evaluated-fit/1"},
                                {"belongs_to", digest},
                                {"model", row.model},
                                {"size", row.size},
                                {"seed", row.seed},
                                {"kind", row.kind},
-                               {"found", row.found}};
+                               {"found", only(row.found, false)}};
   write_text_file(path, object.dump(2) + "\n", Overwrite::allow);
 }
 
@@ -153,6 +174,14 @@ std::optional<EvaluationRow> load_row(const std::filesystem::path& path, Evaluat
     row.found = object.at("found").get<Measures>();
   } catch (const nlohmann::json::exception&) {
     return {};
+  }
+  const std::filesystem::path timing = timing_file_of(path);
+  if (!std::filesystem::exists(timing)) return row;
+  const auto took = nlohmann::json::parse(read_text_file(timing), nullptr, false);
+  try {
+    if (took.at("belongs_to").get<std::string>() == digest) row.found.merge(took.at("found").get<Measures>());
+  } catch (const nlohmann::json::exception&) {
+    return row;  // nothing rests on it
   }
   return row;
 }
@@ -231,8 +260,7 @@ Evaluation evaluate_models(const Cohort& cohort, const EvaluationTask& task, con
     largest = std::max(largest, prepare_training({part.training, options, context})->estimate().bytes);
   }
   const std::size_t kept = rows.size() - missing.size();
-  if (kept > 0)
-    evaluation.remarks.push_back(concat(kept, " of ", counted(count, "fit", "fits"), " were there already"));
+  if (kept > 0) evaluation.taken_up = concat(kept, " of ", counted(count, "fit", "fits"), " were there already");
   std::mutex mutex;
   std::size_t finished = kept;
   const auto run = [&](std::int64_t number) {
@@ -259,7 +287,7 @@ Evaluation evaluate_models(const Cohort& cohort, const EvaluationTask& task, con
         run(number);
     }
   } catch (const Interrupted&) {
-    throw Interrupted(task.folder.empty() ? "interrupted; nothing is kept without a folder to write into"
+    throw Interrupted(task.folder.empty() ? "interrupted; no fit is kept"
                                           : concat("interrupted; ", setting_name("resume"), " goes on from ", finished,
                                                    " of ", counted(count, "fit", "fits")));
   }
@@ -370,6 +398,29 @@ Table Evaluation::fits_table() const {
   return table;
 }
 
+Evaluation Evaluation::repeatable() const {
+  Evaluation same = *this;
+  same.taken_up.clear();
+  for (EvaluationRow& row : same.rows)
+    row.found = only(row.found, false);
+  for (EvaluationSummary& summary : same.summaries)
+    std::erase_if(summary.found, [](const auto& found) { return is_of_run(found.first); });
+  return same;
+}
+
+Table Evaluation::timings() const {
+  Evaluation took = *this;
+  for (EvaluationRow& row : took.rows)
+    row.found = only(row.found, true);
+  return took.fits_table();
+}
+
+std::vector<std::string> Evaluation::notes() const {
+  std::vector<std::string> all = remarks;
+  if (!taken_up.empty()) all.insert(all.begin(), taken_up);
+  return all;
+}
+
 ordered_json Evaluation::to_json() const {
   ordered_json object = {{"training_students", training_students},
                          {"held_out_students", held_out_students},
@@ -377,7 +428,7 @@ ordered_json Evaluation::to_json() const {
                          {"best", best_table().to_json()},
                          {"summaries", ordered_json::array()},
                          {"fits", fits_table().to_json()},
-                         {"notes", remarks}};
+                         {"notes", notes()}};
   for (const EvaluationSummary& one : summaries) {
     ordered_json found;
     for (const auto& [name, all] : one.found)

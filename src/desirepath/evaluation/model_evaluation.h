@@ -44,7 +44,12 @@ struct Evaluation : Answer {
   std::int64_t training_students = 0, held_out_students = 0;  // of the first split
   std::vector<std::uint64_t> seeds;
   std::vector<std::string> remarks;
+  std::string taken_up;  // how many of the fits were there already; empty: none
 
+  /// Without what the same data, options and seed do not give again: clocks, memory, and what was there already.
+  Evaluation repeatable() const;
+  /// What repeatable() leaves out of the fits: model, size, seed and the clocks.
+  Table timings() const;
   /// Each model where it is best over its sizes, as the paper's Table 1.
   Table best_table() const;
   /// Every fit.
@@ -53,7 +58,7 @@ struct Evaluation : Answer {
   /// By model and size.
   Table table() const override;
   void print(std::ostream& out) const override;
-  std::vector<std::string> notes() const override { return remarks; }
+  std::vector<std::string> notes() const override;
 };
 
 /// What becomes of results that are in the folder already.

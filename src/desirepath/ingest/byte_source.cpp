@@ -4,6 +4,8 @@
 #include <array>
 #include <cerrno>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -30,17 +32,37 @@ struct OpenedPipe {
   int descriptor = -1;
   std::string begin;
 };
-std::map<std::string, OpenedPipe>& opened_pipes() {
-  static std::map<std::string, OpenedPipe> pipes;
-  return pipes;
-}
+
+/// Of the whole process, since a pipe is: from put_back() to the next who opens its path, on any thread.
+class OpenedPipes {
+ public:
+  static OpenedPipes& all() {
+    static OpenedPipes pipes;
+    return pipes;
+  }
+  std::optional<OpenedPipe> take(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    auto found = by_path_.extract(path);
+    return found.empty() ? std::nullopt : std::optional(std::move(found.mapped()));
+  }
+  void put(const std::string& path, OpenedPipe pipe) {
+    const std::lock_guard lock(mutex_);
+    OpenedPipe& here = by_path_[path];
+    if (here.descriptor >= 0) ::close(here.descriptor);
+    here = std::move(pipe);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, OpenedPipe> by_path_;
+};
 
 class FileBytes : public ByteSource {
  public:
   explicit FileBytes(const std::filesystem::path& path) : path_(path.string()) {
-    if (const auto pipe = opened_pipes().extract(path_); !pipe.empty()) {
-      descriptor_ = pipe.mapped().descriptor;
-      begin_ = pipe.mapped().begin;
+    if (std::optional<OpenedPipe> pipe = OpenedPipes::all().take(path_)) {
+      descriptor_ = pipe->descriptor;
+      begin_ = std::move(pipe->begin);
       is_pipe_ = true;
       return;
     }
@@ -63,7 +85,7 @@ class FileBytes : public ByteSource {
   /// To be read from the beginning by the next who opens the path.
   void put_back(std::string begin) {
     if (is_device_) throw FileError(concat("cannot read ", path_, ": it is a device, not a file"));
-    if (is_pipe_) opened_pipes()[path_] = {std::exchange(descriptor_, -1), std::move(begin)};
+    if (is_pipe_) OpenedPipes::all().put(path_, {std::exchange(descriptor_, -1), std::move(begin)});
   }
 
   std::size_t read(std::span<char> buffer) override {

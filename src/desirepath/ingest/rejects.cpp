@@ -25,7 +25,7 @@ std::vector<std::pair<std::string, std::int64_t>> RejectLog::by_reason() const {
 
 void RejectLog::write(const std::filesystem::path& path, const std::vector<std::string>& sources,
                       Overwrite overwrite) const {
-  AtomicFile file(path, overwrite);
+  AtomicFile file(path, overwrite, FileAccess::owner);
   file.write("file,record,column,reason\n");
   std::vector<const Reject*> order;
   for (const Reject& reject : kept_)

@@ -233,10 +233,19 @@ class Collector {
       const std::int32_t term = numbered.label < 0 ? -1 : terms[static_cast<std::size_t>(numbered.label)];
       if (from_entry)
         row.when = term;
-      else if (term <= std::numeric_limits<std::int16_t>::max())
+      else if (term <= most_labels)
         row.term = static_cast<std::int16_t>(term);
+      else
+        refuse_labels(concat("over ", with_separators(most_labels), " different terms"));
       if (out_.rows.empty() || !out_.rows.back().takes_in(row)) out_.rows.push_back(row);
     }
+  }
+
+  static constexpr std::int64_t most_labels = std::numeric_limits<std::int16_t>::max();
+
+  [[noreturn]] static void refuse_labels(const std::string& how_many) {
+    throw InputError(
+        concat("the table has ", how_many, "; is the term column another (", setting_name("map"), " term=COLUMN)?"));
   }
 
   /// The number that each text of a part has in the whole.
@@ -324,11 +333,8 @@ class Collector {
     const bool from_entry = out_.periods != PeriodRule::as_given;
     const std::int32_t last = options_.data_end.empty() ? -1 : terms_.number_of(options_.data_end, {.entry = true});
     TermLabels::Understood understood = terms_.understand();
-    if (understood.terms.size() > static_cast<std::size_t>(std::numeric_limits<std::int16_t>::max())) {
-      throw InputError(concat("the table has ",
-                              counted(std::ssize(understood.terms), "different term", "different terms"),
-                              "; is the term column another (", setting_name("map"), " term=COLUMN)?"));
-    }
+    if (std::ssize(understood.terms) > most_labels)
+      refuse_labels(counted(std::ssize(understood.terms), "different term", "different terms"));
     if (!options_.data_end.empty()) {
       if (understood.others.empty())
         throw OptionError(

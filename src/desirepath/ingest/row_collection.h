@@ -54,8 +54,8 @@ struct Row {
   bool takes_in(const Row& other);
 };
 
-/// A column that says something of students: of each the value in the latest row; of several there, the first in the
-/// alphabet.
+/// A column that says something of students: of each the value in the latest row, by term or period and then by the
+/// order of rows.
 struct AttributeColumn {
   struct Value {
     std::int64_t when = std::numeric_limits<std::int64_t>::min();

@@ -53,10 +53,8 @@ void AttributeColumn::keep(std::uint32_t student, const Value& value) {
     known.when = std::max(known.when, value.when);
     return;
   }
-  const bool is_first = known.value == StringInterner::none;
-  varies = varies || !is_first;
-  const bool tie = value.when == known.when && (is_first || values.text(value.value) < values.text(known.value));
-  if (value.when > known.when || tie) known = value;
+  varies = varies || known.value != StringInterner::none;
+  if (value.when >= known.when) known = value;  // rows come in the order of the file, whatever thread has read them
 }
 
 void AttributeColumn::drop_if_needless() {

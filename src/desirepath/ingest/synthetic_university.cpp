@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/digest.h"
+#include "desirepath/core/file_set.h"
 #include "desirepath/core/table.h"
 #include "desirepath/core/text.h"
 #include "desirepath/ingest/synthetic_status.h"
@@ -340,13 +341,12 @@ std::string SyntheticUniversity::last_complete_term() const {
 SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const std::filesystem::path& folder,
                                           Overwrite overwrite, const ProgressSink& progress) {
   const SyntheticUniversity university(options);
-  make_folder(folder);
-  AtomicFile enrollments(folder / "enrollments.csv", overwrite);
-  AtomicFile courses(folder / "courses.csv", overwrite);
-  AtomicFile truth(folder / "truth.json", overwrite);
-  std::optional<AtomicFile> students, status;
-  if (options.student_truth) students.emplace(folder / "students.csv", overwrite);
-  if (options.student_truth && options.has_calendar()) status.emplace(folder / "status.csv", overwrite);
+  FileSet files(folder, overwrite);
+  AtomicFile& enrollments = files.add("enrollments.csv");
+  AtomicFile& courses = files.add("courses.csv");
+  AtomicFile& truth = files.add("truth.json");
+  AtomicFile* students = options.student_truth ? &files.add("students.csv") : nullptr;
+  AtomicFile* status = options.student_truth && options.has_calendar() ? &files.add("status.csv") : nullptr;
 
   DigestBuilder digest;
   const auto write_enrollments = [&](std::string_view text) {
@@ -355,8 +355,8 @@ SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const
   };
   const bool has_calendar = options.has_calendar();
   write_enrollments(concat(enrollment_columns, has_calendar ? calendar_enrollment_columns : "", "\n"));
-  if (students) students->write(concat(student_columns, has_calendar ? calendar_student_columns : "", "\n"));
-  if (status) status->write(status_columns);
+  if (students != nullptr) students->write(concat(student_columns, has_calendar ? calendar_student_columns : "", "\n"));
+  if (status != nullptr) status->write(status_columns);
   courses.write(courses_file(university));
 
   // Blocks are made by several threads and written in their order, a few ahead of the writer at most.
@@ -385,20 +385,15 @@ SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const
     const Block block = under_way.front().get();
     under_way.pop_front();
     write_enrollments(block.enrollments);
-    if (students) students->write(block.students);
-    if (status) status->write(block.status);
+    if (students != nullptr) students->write(block.students);
+    if (status != nullptr) status->write(block.status);
     summary.add(block.summary);
     if (progress) {
       progress({"simulate", static_cast<double>(summary.students) / static_cast<double>(options.students)});
     }
   }
   truth.write(synthetic_truth(university, summary, digest.finish().hex()));
-
-  enrollments.commit();
-  courses.commit();
-  if (students) students->commit();
-  if (status) status->commit();
-  truth.commit();
+  files.commit();
   return written;
 }
 

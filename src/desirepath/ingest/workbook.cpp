@@ -5,6 +5,7 @@
 #include <cmath>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -23,7 +24,9 @@ namespace desirepath::inline ingest {
 namespace {
 
 constexpr std::size_t most_bytes = std::size_t{1} << 30;  // of a part, unpacked
-constexpr std::size_t most_sheet_columns = 16'384;        // that Excel has
+// Sheets pack to a tenth, seldom to a fiftieth. What packs further and is large was made to fill the memory.
+constexpr std::size_t most_times = 100, harmless_bytes = std::size_t{32} << 20;
+constexpr std::size_t most_sheet_columns = 16'384;  // that Excel has
 
 /// The parts of a zip file.
 class ZipParts {
@@ -40,22 +43,27 @@ class ZipParts {
   bool has(const std::string& name) const { return zip_name_locate(zip_, name.c_str(), 0) >= 0; }
 
   std::string read(const std::string& name) const {
-    zip_file_t* part = zip_fopen(zip_, name.c_str(), 0);
-    if (part == nullptr) throw damaged();
+    zip_stat_t stated{};
+    zip_stat_init(&stated);
+    if (zip_stat(zip_, name.c_str(), 0, &stated) != 0) throw damaged();
+    constexpr zip_uint64_t both = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE;
+    if ((stated.valid & both) != both) throw damaged();
+    const std::size_t most =
+        std::min(most_bytes, std::max(harmless_bytes, most_times * static_cast<std::size_t>(stated.comp_size)));
+    if (stated.size > most) refuse_size(most);
+    const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> part(zip_fopen(zip_, name.c_str(), 0), zip_fclose);
+    if (!part) throw damaged();
     std::string bytes;
-    zip_int64_t got = 0;
-    do {
+    // What is stated may be wrong: it is counted again.
+    while (true) {
       const std::size_t before = bytes.size();
       bytes.resize(before + (std::size_t{1} << 20));
-      got = zip_fread(part, bytes.data() + before, bytes.size() - before);
-      bytes.resize(before + static_cast<std::size_t>(std::max<zip_int64_t>(0, got)));
-    } while (got > 0 && bytes.size() <= most_bytes);
-    zip_fclose(part);
-    if (got < 0) throw damaged();
-    if (bytes.size() > most_bytes)
-      throw InputError(concat(file_, ": the workbook holds over ", as_bytes_text(static_cast<double>(most_bytes)),
-                              " unpacked; save the sheet as CSV (UTF-8) and give that file"));
-    return bytes;
+      const zip_int64_t got = zip_fread(part.get(), bytes.data() + before, bytes.size() - before);
+      if (got < 0) throw damaged();
+      bytes.resize(before + static_cast<std::size_t>(got));
+      if (got == 0) return bytes;
+      if (bytes.size() > most) refuse_size(most);
+    }
   }
 
   InputError damaged() const {
@@ -65,6 +73,13 @@ class ZipParts {
   }
 
  private:
+  [[noreturn]] void refuse_size(std::size_t most) const {
+    throw InputError(concat(file_, ": a part of the workbook holds over ", as_bytes_text(static_cast<double>(most)),
+                            " unpacked",
+                            most < most_bytes ? concat(", more than ", most_times, " times its packed size") : "",
+                            "; save the sheet as CSV (UTF-8) and give that file"));
+  }
+
   std::string file_;
   zip_t* zip_ = nullptr;
 };

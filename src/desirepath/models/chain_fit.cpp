@@ -90,7 +90,9 @@ class ChainFit : public Training {
     } catch (const Interrupted&) {
       const std::string checkpoint = setting_name("checkpoint");
       if (context_.checkpoint.empty())
-        throw Interrupted(concat("interrupted; no checkpoint (", checkpoint, " FILE keeps one)"));
+        throw Interrupted(context_.may_checkpoint
+                              ? concat("interrupted; no checkpoint (", checkpoint, " FILE keeps one)")
+                              : std::string("interrupted"));
       if (!std::filesystem::exists(context_.checkpoint)) throw Interrupted("interrupted before the first iteration");
       throw Interrupted(concat("interrupted; continue with ", setting_name("resume"), " ", checkpoint, " ",
                                context_.checkpoint.string()));

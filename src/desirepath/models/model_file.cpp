@@ -9,12 +9,12 @@
 
 namespace desirepath::inline models {
 
-void save_model(const Model& model, const std::string& training, const std::filesystem::path& path,
-                Overwrite overwrite) {
+void save_model(const Model& model, const std::string& training, const std::filesystem::path& path, Overwrite overwrite,
+                FileAccess access) {
   ArchiveWriter archive("model");
   model.save(archive);
   archive.set("training", training);
-  archive.write(path, overwrite);
+  archive.write(path, overwrite, access);
 }
 
 StoredModel load_model(const ArchiveReader& archive, const Catalog& catalog) {

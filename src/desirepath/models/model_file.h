@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "desirepath/core/atomic_file.h"
 #include "desirepath/models/catalog.h"
 #include "desirepath/models/model.h"
 
@@ -15,8 +16,9 @@ struct StoredModel {
   std::string training = "{}";  // JSON: options, trace, warnings, data fingerprint
 };
 
-void save_model(const Model& model, const std::string& training, const std::filesystem::path& path,
-                Overwrite overwrite);
+/// `access`: a published model may be read by whoever the system's mask lets, others by their owner alone.
+void save_model(const Model& model, const std::string& training, const std::filesystem::path& path, Overwrite overwrite,
+                FileAccess access = FileAccess::owner);
 StoredModel load_model(const std::filesystem::path& path, const Catalog& catalog = standard_catalog());
 StoredModel load_model(const ArchiveReader& archive, const Catalog& catalog = standard_catalog());
 

@@ -48,6 +48,7 @@ struct TrainingContext {
   const Cohort* validation = nullptr;  // in place of the setting's share
 
   std::filesystem::path checkpoint = {};  // empty: none
+  bool may_checkpoint = false;            // whether whoever asked could have named one
   double checkpoint_interval = 30;        // seconds
   bool resume = false;
   std::vector<std::byte> checkpoint_bytes = {};        // resumed from in place of the file's

@@ -358,7 +358,8 @@ class VaeFit : public Training {
   [[noreturn]] void stop(const VaeProgress& progress) {
     const std::string checkpoint = setting_name("checkpoint");
     if (context_.checkpoint.empty())
-      throw Interrupted(concat("interrupted; no checkpoint (", checkpoint, " FILE keeps one)"));
+      throw Interrupted(context_.may_checkpoint ? concat("interrupted; no checkpoint (", checkpoint, " FILE keeps one)")
+                                                : std::string("interrupted"));
     if (progress.epoch == 0) throw Interrupted("interrupted before the first epoch ended");
     write(progress);
     throw Interrupted(concat("interrupted; continue with ", setting_name("resume"), " ", checkpoint, " ",

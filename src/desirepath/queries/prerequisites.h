@@ -29,6 +29,9 @@ struct PrerequisitePair {
   double expected = 0;  // takers of c whom the model expects among those who had p
   double q = 1;         // of so large a direct effect by chance
 
+  /// Whether enough students had p before c. Coverage, and all that is computed with it or from their records, is
+  /// withheld otherwise.
+  bool is_disclosed() const { return before > 0; }
   /// By how much p raises the later enrollments in c, over all of c's takers, by the model alone.
   double raised() const { return effect * coverage; }
   double error() const;

@@ -110,10 +110,10 @@ class PrerequisitesAnswer : public Answer {
       if (status(pair).empty()) continue;
       if (rows.row_count() == shown) break;
       const auto odds = [&](double errors) {
-        return from_cohort ? Cell(std::exp(pair.direct - errors * pair.direct_error)) : Cell();
+        return from_cohort && pair.is_disclosed() ? Cell(std::exp(pair.direct - errors * pair.direct_error)) : Cell();
       };
       rows.add_row({full_name(schema.course(pair.prerequisite)), full_name(schema.course(pair.course)), odds(0),
-                    odds(1.96), pair.effect, pair.coverage, status(pair)});
+                    odds(1.96), pair.effect, pair.is_disclosed() ? Cell(pair.coverage) : Cell(), status(pair)});
     }
     rows.print_text(out);
     if (from_cohort) {
@@ -140,7 +140,8 @@ class PrerequisitesAnswer : public Answer {
                      with_separators(direct_students), " students")
             : "ranked by the share of the later course's takers who had the earlier one, times what having it adds",
         concat("pairs with ", disclosure.few(),
-               " students who took one before the other score 0; where all but as few had it, all count as having it")};
+               " students who took one before the other have no score; where all but as few had it, all count as "
+               "having it")};
     if (const std::int64_t left_out = as_curriculum ? curriculum().left_out : 0; left_out > 0)
       lines.push_back(counted(left_out, "link that would close a circle is", "links that would close circles are") +
                       " left out");
@@ -209,14 +210,17 @@ class PrerequisitesAnswer : public Answer {
       if (found_only && !is_found(pair) && status(pair).empty()) continue;
       // In more digits than their errors bear they would tell the counts that they were computed from.
       const auto rounded = [](double value, double error) { return Cell(rounded_to_error(value, error)); };
-      const auto of_records = [&](double value) { return from_cohort ? rounded(value, pair.direct_error) : Cell(); };
-      rows.add_row({name(pair.prerequisite), name(pair.course), disclosed_score(pair),
-                    rounded(pair.raised(), pair.error()), rounded(pair.low(), pair.error()),
-                    rounded(pair.high(), pair.error()), rounded(pair.effect, pair.effect_error),
-                    rounded(pair.effect_error, pair.effect_error), rounded(pair.without, pair.effect_error),
-                    in_percent(pair.coverage), pair.asymmetry ? in_percent(*pair.asymmetry) : Cell(),
-                    pair.before > 0 ? Cell(pair.before) : Cell(), of_records(pair.direct),
-                    of_records(pair.direct_error), of_records(pair.tacit_score()),
+      const auto disclosed = [&](const Cell& cell) { return pair.is_disclosed() ? cell : Cell(); };
+      const auto of_students = [&](double value) { return disclosed(rounded(value, pair.error())); };
+      const auto of_records = [&](double value) {
+        return from_cohort ? disclosed(rounded(value, pair.direct_error)) : Cell();
+      };
+      rows.add_row({name(pair.prerequisite), name(pair.course), disclosed(disclosed_score(pair)),
+                    of_students(pair.raised()), of_students(pair.low()), of_students(pair.high()),
+                    rounded(pair.effect, pair.effect_error), rounded(pair.effect_error, pair.effect_error),
+                    rounded(pair.without, pair.effect_error), disclosed(in_percent(pair.coverage)),
+                    pair.asymmetry ? in_percent(*pair.asymmetry) : Cell(), disclosed(pair.before),
+                    of_records(pair.direct), of_records(pair.direct_error), of_records(pair.tacit_score()),
                     from_cohort ? Cell(rounded_chance(pair.q)) : Cell(), status(pair)});
     }
     return rows;
@@ -229,7 +233,7 @@ class PrerequisitesAnswer : public Answer {
       if (pair.course != course || (!is_found(pair) && status(pair).empty())) continue;
       if (shown++ == most) break;
       out << "  " << full_name(schema.course(pair.prerequisite)) << ": ";
-      if (pair.before > 0) {
+      if (pair.is_disclosed()) {
         out << fixed(100 * pair.coverage, 0) << " % of the " << with_separators(pair.takers)
             << " who took it had this before";
       } else {

@@ -366,12 +366,13 @@ class ScoreAnswer : public Answer {
     if (has_subjects(cohort.schema())) rows.add_row({std::string("different subjects"), high->subjects, low->subjects});
     if (high->in_major && low->in_major)
       rows.add_row({std::string("courses in the own major"), *high->in_major, *low->in_major});
-    std::map<std::string, double> untypical(low->by_subject.begin(), low->by_subject.end());
     for (std::size_t i = 0; i < std::min<std::size_t>(8, high->by_subject.size()); ++i) {
       const auto& [subject, count] = high->by_subject[i];
-      const auto other = untypical.find(subject);
-      rows.add_row({concat("courses in ", subject), count, other == untypical.end() ? Cell() : Cell(other->second)});
+      const std::optional<double> other = low->courses_in(subject);
+      rows.add_row({concat("courses in ", subject), count, other ? Cell(*other) : Cell("–")});
     }
+    if (high->others > 0 || low->others > 0)
+      rows.add_row({std::string("courses in subjects withheld (–)"), high->others, low->others});
     rows.print_text(out, "  ");
     for (const auto& [name, portrait] : {std::pair("most", &*high), std::pair("least", &*low)}) {
       std::vector<std::string> parts;

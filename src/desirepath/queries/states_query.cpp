@@ -241,8 +241,10 @@ class StatesAnswer : public Answer {
     return states_.step_count() == 1 && schema_.period_count() > 1 ? concat(name, "@", schema_.period(entry.period))
                                                                    : name;
   }
-  std::int64_t takers(const ShownState& state, const StateCourse& entry) const {
-    return std::llround(static_cast<double>(state.students.value_or(0)) * entry.probability);
+  /// Expected; nothing where the state's size is withheld.
+  static std::optional<std::int64_t> takers(const ShownState& state, const StateCourse& entry) {
+    if (!state.students) return std::nullopt;
+    return std::llround(static_cast<double>(*state.students) * entry.probability);
   }
   std::string most_taken(const ShownState& state, bool titles) const {
     std::vector<std::string> words;
@@ -252,19 +254,22 @@ class StatesAnswer : public Answer {
   }
   std::string marked_by(const ShownState& state, bool titles) const {
     std::vector<std::string> words;
-    for (const StateCourse& entry : state.profile.marking)
-      words.push_back(concat(course_name(entry, titles), " x", fixed(entry.lift, 1), " (",
-                             with_separators(takers(state, entry)), ")"));
+    for (const StateCourse& entry : state.profile.marking) {
+      const std::optional<std::int64_t> taking = takers(state, entry);
+      words.push_back(concat(course_name(entry, titles), " x", fixed(entry.lift, 1),
+                             taking ? concat(" (", with_separators(*taking), ")") : ""));
+    }
     return join(words, ", ");
   }
   nlohmann::ordered_json course_list(const ShownState& state, const std::vector<StateCourse>& courses) const {
     auto list = nlohmann::ordered_json::array();
     for (const StateCourse& entry : courses) {
+      const std::optional<std::int64_t> taking = takers(state, entry);
       list.push_back({{"course", schema_.course(entry.course).name},
                       {"label", schema_.course(entry.course).label},
                       {"period", schema_.period(entry.period)},
                       {"probability", entry.probability},
-                      {"takers", takers(state, entry)},
+                      {"takers", taking ? nlohmann::ordered_json(*taking) : nlohmann::ordered_json()},
                       {"lift", entry.lift},
                       {"information", entry.information}});
     }

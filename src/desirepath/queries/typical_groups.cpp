@@ -21,6 +21,20 @@ bool has_subjects(const Schema& schema) {
   return std::ranges::any_of(schema.courses(), [](const Course& course) { return !subject_of(course).empty(); });
 }
 
+namespace {
+
+std::string subject_name(const std::string& subject) {
+  return subject.empty() ? "no subject" : subject;
+}
+
+}  // namespace
+
+std::optional<double> GroupPortrait::courses_in(const std::string& subject) const {
+  const auto found = std::ranges::find(by_subject, subject, &std::pair<std::string, double>::first);
+  if (found != by_subject.end()) return found->second;
+  return others > 0 ? std::nullopt : std::optional<double>(0);
+}
+
 nlohmann::ordered_json GroupPortrait::to_json(const Schema& schema) const {
   nlohmann::ordered_json json;
   json["students"] = students;
@@ -29,6 +43,15 @@ nlohmann::ordered_json GroupPortrait::to_json(const Schema& schema) const {
   json["courses_in_major"] = in_major ? nlohmann::ordered_json(*in_major) : nlohmann::ordered_json();
   for (const auto& [subject, count] : by_subject)
     json["courses_by_subject"][subject] = count;
+  if (others > 0) {
+    json["courses_by_subject"]["others"] = others;
+    std::set<std::string> known;
+    for (const Course& course : schema.courses())
+      known.insert(subject_name(subject_of(course)));
+    for (const std::string& subject : known) {
+      if (!courses_in(subject)) json["courses_by_subject"].emplace(subject, nullptr);
+    }
+  }
   json["most_taken"] = nlohmann::ordered_json::array();
   for (const auto& [course, share] : most_taken)
     json["most_taken"].push_back({{"course", schema.course(course).name}, {"share", share}});
@@ -71,7 +94,6 @@ std::optional<GroupPortrait> portray(const Cohort& cohort, const std::vector<std
   }
   if (!disclosure.tells(taking_any)) return std::nullopt;
   if (disclosure.rests(with_major) && disclosure.tells(with_major, count)) portrait.in_major = in_major / with_major;
-  double others = 0;
   std::vector<double> behind;
   for (const auto& [subject, cell] : subjects)
     behind.push_back(static_cast<double>(cell.second));
@@ -79,12 +101,11 @@ std::optional<GroupPortrait> portray(const Cohort& cohort, const std::vector<std
   std::size_t at = 0;
   for (const auto& [subject, cell] : subjects) {
     if (hidden[at++] == 0)
-      portrait.by_subject.emplace_back(subject.empty() ? "no subject" : subject, cell.first / count);
+      portrait.by_subject.emplace_back(subject_name(subject), cell.first / count);
     else
-      others += cell.first / count;
+      portrait.others += cell.first / count;
   }
   std::ranges::stable_sort(portrait.by_subject, std::ranges::greater(), &std::pair<std::string, double>::second);
-  if (others > 0) portrait.by_subject.emplace_back("others", others);
   for (Id course = 0; course < schema.course_count(); ++course) {
     const auto taking = static_cast<double>(takers[static_cast<std::size_t>(course)]);
     if (disclosure.rests(taking))

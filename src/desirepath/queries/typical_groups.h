@@ -19,9 +19,14 @@ struct GroupPortrait {
   double courses = 0;              // a student
   double subjects = 0;             // different ones, a student; 0 where courses have none
   std::optional<double> in_major;  // courses in the own major, a student; where majors are known
-  std::vector<std::pair<std::string, double>> by_subject;  // courses a student, most first
+  std::vector<std::pair<std::string, double>> by_subject;  // courses a student, most first; disclosed by name
+  double others = 0;                                       // courses a student in subjects that are withheld
   std::vector<std::pair<Id, double>> most_taken;           // course, share of the group; each by enough students
 
+  /// Courses a student in a subject. Nothing where it is withheld: beside withheld subjects one that nobody took looks
+  /// the same, so that neither can be told from the other.
+  std::optional<double> courses_in(const std::string& subject) const;
+  /// Withheld numbers are null.
   nlohmann::ordered_json to_json(const Schema& schema) const;
 };
 /// Nothing where what they took is that of few of them.

@@ -286,7 +286,7 @@ Figure course_histogram(const ToldCohort& told) {
     table.add_row({bin.open                ? concat(bin.first, "+")
                    : bin.first == bin.last ? concat(bin.first)
                                            : concat(bin.first, "-", bin.last),
-                   bin.students, expected});
+                   bin.students, sd > 0 ? Cell(expected) : Cell()});
   }
   Sentence basis = sentence_of({"courses_per_student_basis", "n = {0} students"}, {with_separators(told.students)});
   if (merged) basis.add("; bins under {0} students are merged with their neighbours", {std::to_string(told.min_cell)});

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numbers>
-#include <set>
+#include <optional>
+#include <string>
 
 #include "desirepath/core/text.h"
 #include "desirepath/reports/axes.h"
@@ -17,29 +17,28 @@ namespace {
 /// A subject in both groups, courses a student.
 struct Slice {
   std::string subject;
-  double typical = 0, untypical = 0;
+  std::optional<double> typical, untypical;  // nothing: withheld, and part of the other subjects
   std::string colour;
+
+  double both() const { return typical.value_or(0) + untypical.value_or(0); }
 };
 
-/// The largest subjects of either group by name, all others together.
+/// The largest subjects of either group by name; all others together, and with them what is withheld of a group.
 std::vector<Slice> slices_of(const GroupPortrait& typical, const GroupPortrait& untypical, std::size_t most) {
-  std::map<std::string, Slice> by_name;
-  for (const auto& [subject, courses] : typical.by_subject)
-    by_name[subject].typical += courses;
-  for (const auto& [subject, courses] : untypical.by_subject)
-    by_name[subject].untypical += courses;
   std::vector<Slice> slices;
-  for (auto& [subject, slice] : by_name) {
-    slice.subject = subject.empty() ? "no subject" : subject;
-    slices.push_back(std::move(slice));
+  for (const GroupPortrait* portrait : {&typical, &untypical}) {
+    for (const auto& [subject, courses] : portrait->by_subject) {
+      if (std::ranges::find(slices, subject, &Slice::subject) == slices.end())
+        slices.push_back({subject, typical.courses_in(subject), untypical.courses_in(subject), {}});
+    }
   }
-  std::ranges::stable_sort(slices, std::ranges::greater(),
-                           [](const Slice& slice) { return slice.typical + slice.untypical; });
-  Slice other{"other subjects", 0, 0, neutral_colour()};
-  const bool is_cut = slices.size() > most;
+  std::ranges::sort(slices, {}, &Slice::subject);
+  std::ranges::stable_sort(slices, std::ranges::greater(), &Slice::both);
+  Slice other{"other subjects", typical.others, untypical.others, neutral_colour()};
+  const bool is_cut = slices.size() > most || other.both() > 0;
   while (slices.size() + (is_cut ? 1 : 0) > most) {
-    other.typical += slices.back().typical;
-    other.untypical += slices.back().untypical;
+    *other.typical += slices.back().typical.value_or(0);
+    *other.untypical += slices.back().untypical.value_or(0);
     slices.pop_back();
   }
   for (std::size_t i = 0; i < slices.size(); ++i)
@@ -48,12 +47,12 @@ std::vector<Slice> slices_of(const GroupPortrait& typical, const GroupPortrait& 
   return slices;
 }
 
-using Amount = double Slice::*;
+using Amount = std::optional<double> Slice::*;
 
 double total_of(const std::vector<Slice>& slices, Amount amount) {
   double total = 0;
   for (const Slice& slice : slices)
-    total += slice.*amount;
+    total += (slice.*amount).value_or(0);
   return total;
 }
 
@@ -64,13 +63,14 @@ void draw_pie(Svg& svg, Point center, double radius, const std::vector<Slice>& s
   double angle = -std::numbers::pi / 2;
   for (std::size_t i = 0; i < slices.size(); ++i) {
     const Slice& slice = slices[i];
-    const double share = slice.*amount / total, end = angle + 2 * std::numbers::pi * share;
+    const double courses = (slice.*amount).value_or(0), share = courses / total,
+                 end = angle + 2 * std::numbers::pi * share;
     const auto at = [&](double turn, double reach) {
       return Point{center.x + reach * std::cos(turn), center.y + reach * std::sin(turn)};
     };
     const auto written = [](Point point) { return concat(coordinate(point.x), " ", coordinate(point.y)); };
     const std::string tooltip =
-        concat(slice.subject, ": ", fixed(slice.*amount, 1), " courses a student (", percent(share), ")");
+        concat(slice.subject, ": ", fixed(courses, 1), " courses a student (", percent(share), ")");
     if (share > 0.9999) {
       svg.circle(center, radius, slice.colour, tooltip);
     } else if (share > 0) {
@@ -90,16 +90,22 @@ void draw_pie(Svg& svg, Point center, double radius, const std::vector<Slice>& s
   }
 }
 
-/// Filled for the typical, an outline for the others.
+/// Filled for the typical, an outline for the others; a dash where it is withheld.
 void draw_bar(Svg& svg, const Frame& frame, double top, const Slice& slice, Amount amount) {
   const bool is_typical = amount == &Slice::typical;
-  const double width = std::max(0.5, frame.x(slice.*amount) - frame.left);
+  const std::string whose = concat(slice.subject, is_typical ? ", most typical: " : ", least typical: ");
+  if (!(slice.*amount)) {
+    svg.open_group("class=\"withheld\"", concat(whose, "withheld"));
+    svg.text({frame.left + 6, top + 10}, "–", {small_size, "start", quiet_ink});
+    svg.close_group();
+    return;
+  }
+  const double courses = *(slice.*amount), width = std::max(0.5, frame.x(courses) - frame.left);
   svg.box(
       frame.left, top, width, 12,
       concat("fill=\"", is_typical ? slice.colour : "#FFFFFF", "\" stroke=\"", slice.colour, "\" stroke-width=\"2\""),
-      concat(slice.subject, is_typical ? ", most typical: " : ", least typical: ", fixed(slice.*amount, 2),
-             " courses a student"));
-  svg.text({frame.left + width + 6, top + 10}, fixed(slice.*amount, 1), {small_size, "start", quiet_ink});
+      concat(whose, fixed(courses, 2), " courses a student"));
+  svg.text({frame.left + width + 6, top + 10}, fixed(courses, 1), {small_size, "start", quiet_ink});
 }
 
 }  // namespace
@@ -136,7 +142,7 @@ Figure coursework_pies(const GroupPortrait& typical, const GroupPortrait& untypi
   }
   double widest = 1e-12;
   for (const Slice& slice : slices)
-    widest = std::max({widest, slice.typical, slice.untypical});
+    widest = std::max({widest, slice.typical.value_or(0), slice.untypical.value_or(0)});
   const std::vector<double> ticks = axis_ticks(widest, 6);
   const Frame frame{190, bars_top, figure_width - 190 - 60, bars, 0, ticks.back(), 0, 1};
   svg.text({frame.left, frame.top - 14}, "courses a student: above most typical, below, in outline, least typical",
@@ -152,13 +158,15 @@ Figure coursework_pies(const GroupPortrait& typical, const GroupPortrait& untypi
     svg.label({38, y + 18}, slice.subject, frame.left - 38 - 12, {text_size});
     draw_bar(svg, frame, y, slice, &Slice::typical);
     draw_bar(svg, frame, y + 15, slice, &Slice::untypical);
-    table.add_row({slice.subject, slice.typical, slice.untypical});
+    const auto cell = [](const std::optional<double>& courses) { return courses ? Cell(*courses) : Cell(); };
+    table.add_row({slice.subject, cell(slice.typical), cell(slice.untypical)});
   }
   table.add_row({std::string("all courses"), typical.courses, untypical.courses});
-  const Sentence basis =
+  Sentence basis =
       sentence_of({"coursework_basis",
                    "n = {0} most typical and {1} least typical students; pies are as large as the number of courses"},
                   {with_separators(typical.students), with_separators(untypical.students)});
+  if (typical.others > 0 || untypical.others > 0) basis.add("; –: withheld, and counted in other subjects");
   return {"coursework", title, finding, basis, svg.finish(), std::move(table)};
 }
 

@@ -97,7 +97,7 @@ void draw_link(Svg& svg, const PrerequisiteLink& link, const GraphArrow& arrow, 
            concat("fill=\"none\" stroke=\"", colour, "\" stroke-width=\"", coordinate(breadth), "\"",
                   *style.dashes == 0 ? "" : concat(" stroke-dasharray=\"", style.dashes, "\"")),
            concat(full_name(schema.course(link.prerequisite)), " → ", full_name(schema.course(link.course)), ": ",
-                  style.said, ", score ", fixed(link.score, 2)));
+                  style.said, ", score ", link.score ? fixed(*link.score, 2) : "withheld"));
   svg.path(arrow_head(base, {arrow.tip.x + shift.x, arrow.tip.y + shift.y}, 3.4 + breadth / 2),
            concat("fill=\"", colour, "\""));
   svg.close_group();
@@ -166,16 +166,17 @@ Figure prerequisite_graph(std::vector<PrerequisiteLink> links, const Schema& sch
   Svg svg(width, legend_height + layout.height + 2 * graph_margin, title, finding.text);
   draw_legend(svg, std::ranges::find(links, PrerequisiteKind::found, &PrerequisiteLink::kind) == links.end());
   const Point shift{(width - layout.width) / 2, legend_height + graph_margin};
-  const double strongest = shown.empty() ? 0 : shown.front().score;
+  const double strongest = shown.empty() ? 0 : shown.front().score.value_or(0);
   for (std::size_t e = shown.size(); e-- > 0;)  // the best on top
-    draw_link(svg, shown[e], layout.arrows[e], shift, strongest > 0 ? shown[e].score / strongest : 0, schema);
+    draw_link(svg, shown[e], layout.arrows[e], shift, strongest > 0 && shown[e].score ? *shown[e].score / strongest : 0,
+              schema);
   for (std::size_t n = 0; n < boxes.size(); ++n)
     draw_course(svg, network.courses[n], boxes[n], {layout.centers[n].x + shift.x, layout.centers[n].y + shift.y},
                 schema);
   Table table({{"before"}, {"course"}, {"score", 3}, {"kind"}});
   for (const PrerequisiteLink& link : links)
-    table.add_row({full_name(schema.course(link.prerequisite)), full_name(schema.course(link.course)), link.score,
-                   std::string(style_of(link.kind).word)});
+    table.add_row({full_name(schema.course(link.prerequisite)), full_name(schema.course(link.course)),
+                   link.score ? Cell(*link.score) : Cell(), std::string(style_of(link.kind).word)});
   Sentence basis =
       sentence_of({"prerequisites_figure_basis",
                    "n = {0} students; arrows go from the earlier course to the later one, the thicker the stronger"},

@@ -1,6 +1,8 @@
 // Courses that open others, as a graph: tacit, declared or both.
 #pragma once
 
+#include <optional>
+
 #include "desirepath/reports/figure.h"
 #include "desirepath/transcripts/schema.h"
 
@@ -15,7 +17,7 @@ enum class PrerequisiteKind {
 
 struct PrerequisiteLink {
   Id prerequisite = 0, course = 0;
-  double score = 0;
+  std::optional<double> score;  // nothing: withheld
   PrerequisiteKind kind = PrerequisiteKind::tacit;
 };
 

@@ -45,8 +45,11 @@ Table pair_table(const ReportContext& context, const FoundPrerequisites& found) 
               {std::string(words::status)}});
   for (std::size_t i = 0; i < std::min(shown_pairs, found.pairs.size()); ++i) {
     const PrerequisitePair& pair = found.pairs[i];
-    rows.add_row({context.course(schema, pair.prerequisite), context.course(schema, pair.course), std::exp(pair.direct),
-                  std::exp(pair.direct - 1.96 * pair.direct_error), pair.before > 0 ? Cell(had_it_first(pair)) : Cell(),
+    const auto odds = [&](double errors) {
+      return pair.is_disclosed() ? Cell(std::exp(pair.direct - errors * pair.direct_error)) : Cell();
+    };
+    rows.add_row({context.course(schema, pair.prerequisite), context.course(schema, pair.course), odds(0), odds(1.96),
+                  pair.is_disclosed() ? Cell(had_it_first(pair)) : Cell(),
                   std::string(word_for(*found.kind_of(pair)))});
   }
   return rows;
@@ -199,7 +202,8 @@ ReportPart prerequisites_part(const ReportContext& context) {
   if (!found.has_list) section.text.emplace_back(sentence_of(words::prerequisites_no_list));
   std::vector<PrerequisiteLink> links;
   for (const PrerequisitePair& pair : found.pairs)
-    links.push_back({pair.prerequisite, pair.course, pair.score(), *found.kind_of(pair)});
+    links.push_back({pair.prerequisite, pair.course, pair.is_disclosed() ? std::optional(pair.score()) : std::nullopt,
+                     *found.kind_of(pair)});
   if (!links.empty()) {
     section.figures.push_back(
         {prerequisite_graph(std::move(links), schema, found.students), sentence_of(words::graph_reading)});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "desirepath/core/printable.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline reports {
@@ -77,6 +78,14 @@ std::string escaped(std::string_view text) {
         break;
       case '\'':
         result += "&#39;";
+        break;
+      case '\xE2':
+        if (is_turn(text, i)) {  // written out, as on a terminal
+          result += concat("\\u{", turn_digits(text, i), "}");
+          i += 2;
+        } else {
+          result += c;
+        }
         break;
       case '\xEF':
         // U+FFFE and U+FFFF have no place in XML.

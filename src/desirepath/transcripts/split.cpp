@@ -4,13 +4,12 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
-#include "desirepath/core/atomic_file.h"
 #include "desirepath/core/error.h"
+#include "desirepath/core/file_set.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 
@@ -138,22 +137,18 @@ void check_split_targets(const std::filesystem::path& folder, Overwrite overwrit
 }
 
 SplitFiles write_split(const Cohort& cohort, const Split& split, const std::filesystem::path& folder,
-                       Overwrite overwrite) {
-  make_folder(folder);
+                       Overwrite overwrite, const std::atomic<bool>* interrupt) {
   check_split_targets(folder, overwrite);
   SplitFiles written;
-  std::vector<std::unique_ptr<AtomicFile>> files;
+  FileSet files(folder, overwrite);
   for (const auto* students : {&split.training, &split.validation, &split.hold_out}) {
+    if (interrupt != nullptr && interrupt->load()) throw Interrupted("interrupted; nothing is written");
     const char* part = part_names[written.parts.size()];
-    files.push_back(std::make_unique<AtomicFile>(file_of(folder, part), overwrite, FileAccess::owner));
-    cohort.select(*students).to_archive().write(*files.back());
-    written.parts.push_back({part, file_of(folder, part), std::ssize(*students)});
+    const std::filesystem::path file = file_of(folder, part);
+    cohort.select(*students).to_archive().write(files.add(file.filename().string(), FileAccess::owner));
+    written.parts.push_back({part, file, std::ssize(*students)});
   }
-  // All three are on the disk before the first has its name.
-  for (const auto& file : files)
-    file->prepare();
-  for (const auto& file : files)
-    file->commit();
+  files.commit(interrupt);
   return written;
 }
 

@@ -1,6 +1,7 @@
 // Training, validation and hold-out: students go to one of them, whole.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -60,7 +61,8 @@ class SplitFiles : public Answer {
 /// Throws FileError where write_split would: to be asked before long work.
 void check_split_targets(const std::filesystem::path& folder, Overwrite overwrite);
 /// training.cohort, validation.cohort and hold-out.cohort, in a folder that is made where it is missing.
+/// All of them or none; none with Interrupted where `interrupt` is set before the last is whole.
 SplitFiles write_split(const Cohort& cohort, const Split& split, const std::filesystem::path& folder,
-                       Overwrite overwrite);
+                       Overwrite overwrite, const std::atomic<bool>* interrupt = nullptr);
 
 }  // namespace desirepath::inline transcripts
