@@ -20,6 +20,7 @@
 #include "desirepath/models/checkpoint.h"
 #include "desirepath/models/mass_law.h"
 #include "desirepath/models/orthant_em.h"
+#include "desirepath/models/state_counts.h"
 #include "desirepath/models/state_order.h"
 #include "desirepath/transcripts/split.h"
 
@@ -366,30 +367,6 @@ class ChainFit : public Training {
          restart_count(), validation_evidence_ != nullptr, train_->student_count(), candidates_->candidates().size()});
   }
 
-  void count_students(const ChainProblem& problem, FitResult& result) const {
-    const auto rows_of = [](const RowMatrix& matrix) {
-      std::vector<std::vector<double>> rows;
-      for (Index row = 0; row < matrix.rows(); ++row)
-        rows.emplace_back(matrix.row(row).begin(), matrix.row(row).end());
-      return rows;
-    };
-    if (chain_.weights.empty()) {
-      result.state_students = rows_of(problem.present_weights());
-      return;
-    }
-    const double largest = std::ranges::max(chain_.weights);
-    result.state_behind = rows_of(problem.present_weights() / (largest > 0 ? largest : 1));
-    // Whoever weighs anything is one student.
-    ChainTask once = chain_;
-    for (double& weight : once.weights)
-      weight = weight > 0 ? 1 : 0;
-    ChainEvidence evidence(EvidenceBatch::of(*train_), layout_);
-    ChainProblem counted(once, evidence, *learner_, compute_);
-    counted.start_from_parameters(problem.parameters());
-    counted.expectation();
-    result.state_students = rows_of(counted.present_weights());
-  }
-
   FitResult finish(RestartOutcome best, std::vector<RestartResult> restarts) {
     FitResult result;
     // The expected shares of the states order them.
@@ -406,7 +383,7 @@ class ChainFit : public Training {
       problem.measure();
     }
     const std::vector<std::string> notes = problem.notes();
-    count_students(problem, result);
+    count_state_students(problem, {*train_, chain_, layout_, *learner_, compute_}, result);
     // What the learner sets after the climb may have another likelihood than the last iterate.
     std::optional<Expectation> finished;
     if (problem.finish_emissions()) {

@@ -7,6 +7,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/known.h"
 
 namespace desirepath::inline queries {

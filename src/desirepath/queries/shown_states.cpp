@@ -47,7 +47,8 @@ RowMatrix students_behind_states(const StoredModel& stored) {
   const nlohmann::json record = nlohmann::json::parse(stored.training, nullptr, false),
                        options = object_in(record, "options");
   RowMatrix counts = state_students(stored);
-  const bool is_weighed = options.contains("weights") && options["weights"] != "";
+  const auto weights = options.find("weights");
+  const bool is_weighed = weights != options.end() && !(weights->is_string() && weights->get<std::string>().empty());
   if (!is_weighed) return counts;
   counts.setZero();
   take_counts(object_in(record, "result"), "state_behind", *stored.model->hidden_states(), counts);
