@@ -41,11 +41,9 @@ Table model_table(const StoredModel& stored, const std::string& cohort_fingerpri
   // Of few students neither their number nor how well they are described.
   const bool is_told = !has_size || disclosure.tells(students);
   add(words::card_trained, is_told ? number("students") : filled(words::under, {std::to_string(disclosure.least())}));
-  if (is_told && fingerprint.is_string()) {
-    add(words::card_fingerprint, fingerprint == cohort_fingerprint
-                                     ? concat(json_text(fingerprint), " (", words::card_same, ")")
-                                     : json_text(fingerprint));
-  }
+  // Not the fingerprint: who knows all students but one could try out what the last one took.
+  if (is_told && fingerprint.is_string())
+    add(words::card_same, std::string(fingerprint == cohort_fingerprint ? words::yes : words::no));
   if (is_told && result.is_object() && result.contains("log_likelihood") && result["log_likelihood"].is_number()) {
     const double likelihood = result["log_likelihood"].get<double>();
     add(words::card_likelihood, fixed(rounded_to_error(likelihood, std::sqrt(students)), 1));
