@@ -212,6 +212,9 @@ class Report(ProgramTest):
         self.assertIn("<script>alert(1)</script>", page.text)
         for name in names[1:5]:
             self.assertIn(name, page.text)
+        # The isolates that sentences put around names are obeyed, not shown.
+        self.assertIn("\u2068", text)
+        self.assertNotIn("\\u{206", text)
 
 
 if __name__ == "__main__":

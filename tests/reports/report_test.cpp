@@ -13,6 +13,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/reports/report_parts.h"
 #include "desirepath/reports/report_words.h"
+#include "desirepath/reports/svg.h"
 
 namespace desirepath::report_test {
 namespace {
@@ -124,6 +125,9 @@ TEST(Report, OfTooFewStudentsIsRefused) {
 TEST(Report, WordsAreFilledIn) {
   EXPECT_EQ(filled("{1} of {0}, {0}", {"a", "b"}), "b of a, a");
   EXPECT_EQ(filled("take {0} then", {"\u05D0 1"}), "take \u2068\u05D0 1\u2069 then");
+  EXPECT_EQ(filled("take {0} then", {"\u05D0\u2069\u202E"}), "take \u2068\u05D0\\u{2069}\\u{202e}\u2069 then");
+  EXPECT_EQ(escaped("take \u2068\u05D0 <1>\u2069 then"), "take \u2068\u05D0 &lt;1&gt;\u2069 then");
+  EXPECT_EQ(escaped("\u2068 open \u202E\u2069"), "\\u{2068} open \\u{202e}\\u{2069}");
   EXPECT_EQ(filled("{0} {x} {9} {", {"{1}", "b"}), "{1} {x}  {");
   Sentence sentence = sentence_of({"of", "{1} of {0}", estimate}, {"a", "b"});
   sentence.add(" and {0}", {"c"});

@@ -35,6 +35,19 @@ std::string turn_digits(std::string_view text, std::size_t at) {
   return {'2', '0', digits[code >> 4 & 15], digits[code & 15]};
 }
 
+std::string without_turns(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (is_turn(text, i)) {
+      result += concat("\\u{", turn_digits(text, i), "}");
+      i += 2;
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
 std::string printable(std::string_view text) {
   std::string result;
   result.reserve(text.size());

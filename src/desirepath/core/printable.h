@@ -15,5 +15,7 @@ std::string printable(std::string_view text);
 bool is_turn(std::string_view text, std::size_t at);
 /// The four hexadecimal digits of the one that does.
 std::string turn_digits(std::string_view text, std::size_t at);
+/// Every such control written as \u{NNNN}.
+std::string without_turns(std::string_view text);
 
 }  // namespace desirepath::inline core

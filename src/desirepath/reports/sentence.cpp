@@ -2,6 +2,7 @@
 
 #include <cctype>
 
+#include "desirepath/core/printable.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline reports {
@@ -10,7 +11,7 @@ namespace {
 
 /// A name of another script keeps its own direction and leaves the sentence's alone (U+2068, U+2069).
 std::string isolated(const std::string& value) {
-  return is_ascii(value) ? value : concat("\u2068", value, "\u2069");
+  return is_ascii(value) ? value : concat("\u2068", without_turns(value), "\u2069");
 }
 
 }  // namespace

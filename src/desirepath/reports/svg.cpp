@@ -59,6 +59,20 @@ std::string coordinate(double value) {
   return text;
 }
 
+namespace {
+constexpr std::string_view isolate_begins = "\u2068", isolate_ends = "\u2069";
+
+/// Bytes of the isolate that begins here, 0 where it is not closed before any other control of direction. A sentence
+/// puts names in isolates; what one encloses cannot turn anything outside.
+std::size_t isolate_length(std::string_view text, std::size_t begin) {
+  if (!text.substr(begin).starts_with(isolate_begins)) return 0;
+  for (std::size_t i = begin + isolate_begins.size(); i < text.size(); ++i) {
+    if (is_turn(text, i)) return text.substr(i).starts_with(isolate_ends) ? i + isolate_ends.size() - begin : 0;
+  }
+  return 0;
+}
+}  // namespace
+
 std::string escaped(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -80,7 +94,12 @@ std::string escaped(std::string_view text) {
         result += "&#39;";
         break;
       case '\xE2':
-        if (is_turn(text, i)) {  // written out, as on a terminal
+        if (const std::size_t length = isolate_length(text, i); length > 0) {
+          const std::size_t inside = i + isolate_begins.size();
+          result +=
+              concat(isolate_begins, escaped(text.substr(inside, length - 2 * isolate_begins.size())), isolate_ends);
+          i += length - 1;
+        } else if (is_turn(text, i)) {  // written out, as on a terminal
           result += concat("\\u{", turn_digits(text, i), "}");
           i += 2;
         } else {
