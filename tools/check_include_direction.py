@@ -6,10 +6,10 @@ import pathlib
 import re
 import sys
 
-CHAIN = ["core", "disclosure", "transcripts", "probability", "compute", "emissions", "learning", "models", "queries", "evaluation",
-         "reports", "explorer"]
+CHAIN = ["core", "compute", "disclosure", "transcripts", "probability", "emissions", "learning", "models", "queries", "evaluation",
+         "reports"]
 # ingest hangs off transcripts and is used by the programs and tests alone.
-INGEST_MAY_USE = {"core", "transcripts", "ingest"}
+INGEST_MAY_USE = {"core", "compute", "transcripts", "ingest"}
 
 root = pathlib.Path(__file__).resolve().parent.parent / "src" / "desirepath"
 include = re.compile(r'^\s*#\s*include\s+[<"]desirepath/(([a-z_]+)/[^">]+)[">]')

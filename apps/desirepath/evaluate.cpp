@@ -37,7 +37,7 @@ struct EvaluateOptions {
 /// A synthetic university in a folder that is gone with the object.
 class SyntheticCohort {
  public:
-  SyntheticCohort(const EvaluateOptions& options, const Console& console) : folder_(make()) {
+  SyntheticCohort(const EvaluateOptions& options, Console& console) : folder_(make()) {
     const std::vector<std::string> dimensions = split(options.synthetic, 'x');
     const auto students = number_in<std::int64_t>(dimensions.front());
     const auto courses = number_in<int>(dimensions.back());
@@ -47,13 +47,12 @@ class SyntheticCohort {
     synthetic.students = *students;
     synthetic.courses = *courses;
     synthetic.seed = console.seed;
-    synthetic.threads = console.thread_count();
+    const Compute compute = console.compute("simulate");
     check_settings(synthetic);
-    write_synthetic_university(synthetic, folder_, Overwrite::allow);
+    write_synthetic_university(synthetic, folder_, Overwrite::allow, compute);
     TableOptions table;
     table.courses_file = folder_ / "courses.csv";
-    table.threads = console.thread_count();
-    cohort_ = prepare_cohort({(folder_ / "enrollments.csv").string()}, table, {}).cohort;
+    cohort_ = prepare_cohort({(folder_ / "enrollments.csv").string()}, table, compute).cohort;
   }
   ~SyntheticCohort() {
     std::error_code ignored;

@@ -14,7 +14,6 @@
 #include "desirepath/core/text.h"
 #include "desirepath/ingest/course_list.h"
 #include "desirepath/ingest/missing_values.h"
-#include "desirepath/ingest/ordered_work.h"
 #include "desirepath/ingest/row_part.h"
 #include "desirepath/ingest/source.h"
 #include "desirepath/ingest/term_labels.h"
@@ -50,8 +49,9 @@ void fold_equal_rows(std::vector<Row>& rows) {
 
 class Collector {
  public:
-  explicit Collector(const TableOptions& options)
+  Collector(const TableOptions& options, const Compute& compute)
       : options_(options),
+        compute_(compute),
         missing_(options.missing),
         grades_(GradeRules(options.failing_grades, options.withdrawn_grades, options.pass_mark)) {
     if (!options.terms_file.empty()) house_terms_ = terms_from_table(read_small_table(options.terms_file.string()));
@@ -63,7 +63,7 @@ class Collector {
   void read(const std::vector<std::string>& files, const ProgressSink& progress) {
     for (std::size_t f = 0; f < files.size(); ++f) {
       const std::int64_t rejected_before = out_.rejects.count();
-      MappedSource source = open_source(files[f], f, options_, out_.rejects);
+      MappedSource source = open_source(files[f], f, options_, compute_.threads(), out_.rejects);
       if (f == 0) limit_rows();
       out_.notes.insert(out_.notes.end(), source.notes.begin(), source.notes.end());
       const RowReading reading = settle_rules(source, files[f]);
@@ -131,6 +131,7 @@ class Collector {
     std::optional<RowPart> part;
     bool is_more = true;
     while (is_more) {
+      compute_.check_interrupt();
       is_more = source.next(batch);
       if (is_more) {
         if (!part) part.emplace(file.reading);
@@ -182,7 +183,7 @@ class Collector {
       records += rows.piece->record_count();
       before = std::move(rows.piece);
     };
-    OrderedWork(give, read, take).run(options_.threads);
+    compute_.ordered(give, read, take);
   }
 
   /// The next part of a file; records: before it.
@@ -431,6 +432,7 @@ class Collector {
   }
 
   const TableOptions& options_;
+  const Compute& compute_;
   MissingValues missing_;
   GradeTally grades_;
   std::map<std::string, Term> house_terms_;
@@ -447,9 +449,9 @@ class Collector {
 
 }  // namespace
 
-RowCollection collect_rows(const std::vector<std::string>& files, const TableOptions& options,
+RowCollection collect_rows(const std::vector<std::string>& files, const TableOptions& options, const Compute& compute,
                            const ProgressSink& progress) {
-  Collector collector(options);
+  Collector collector(options, compute);
   collector.read(files, progress);
   return collector.take();
 }

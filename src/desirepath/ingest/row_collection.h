@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "desirepath/compute/executor.h"
 #include "desirepath/core/progress.h"
 #include "desirepath/ingest/grades.h"
 #include "desirepath/ingest/prepare_report.h"
@@ -137,7 +138,7 @@ struct RowCollection {
 };
 
 /// Throws InputError for a file that cannot be read as a table, OptionError for one that lacks what a rule needs.
-RowCollection collect_rows(const std::vector<std::string>& files, const TableOptions& options,
+RowCollection collect_rows(const std::vector<std::string>& files, const TableOptions& options, const Compute& compute,
                            const ProgressSink& progress);
 
 }  // namespace desirepath::inline ingest

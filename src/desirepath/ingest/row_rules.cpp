@@ -6,11 +6,11 @@
 #include <unordered_map>
 #include <utility>
 
-#include "desirepath/ingest/ordered_work.h"
-
 namespace desirepath::inline ingest {
 
 namespace {
+
+constexpr std::int64_t students_in_block = 4096;
 
 void end_presence(std::span<Row> rows, Fate fate) {
   for (Row& row : rows) {
@@ -19,7 +19,7 @@ void end_presence(std::span<Row> rows, Fate fate) {
   }
 }
 
-SiftedRows group_by_student(RowCollection& collection, int threads) {
+SiftedRows group_by_student(RowCollection& collection, const Compute& compute) {
   std::vector<Row> unsorted = std::move(collection.rows);
   SiftedRows sifted;
   sifted.students = collection.students.in_natural_order();
@@ -42,10 +42,12 @@ SiftedRows group_by_student(RowCollection& collection, int threads) {
   }
   std::vector<std::size_t> next(sifted.begin.begin(), sifted.begin.end() - 1);
   sifted.rows.resize(unsorted.size());
-  on_threads(threads, place.size(), [&](std::size_t first, std::size_t last_one) {
+  // Every block looks at all rows: there are no more of them than threads.
+  const std::int64_t students = std::ssize(place), threads = compute.threads();
+  compute.for_blocks(students, std::max(students_in_block, (students + threads - 1) / threads), [&](Range block) {
     for (const Row& row : unsorted) {
       const std::uint32_t student = place[row.student];
-      if (student >= first && student < last_one) sifted.rows[next[student]++] = row;
+      if (student >= block.first && student < block.last) sifted.rows[next[student]++] = row;
     }
   });
   return sifted;
@@ -210,8 +212,8 @@ void apply_to_student(std::span<Row> rows, int last_period, const TableOptions& 
 
 }  // namespace
 
-SiftedRows apply_rules(RowCollection& collection, const TableOptions& options) {
-  SiftedRows sifted = group_by_student(collection, options.threads);
+SiftedRows apply_rules(RowCollection& collection, const TableOptions& options, const Compute& compute) {
+  SiftedRows sifted = group_by_student(collection, compute);
   sifted.last_period = last_period_of(collection.periods, options);
   sifted.calendar = TermCalendar(collection);
   const bool from_entry = collection.periods != PeriodRule::as_given;
@@ -220,8 +222,8 @@ SiftedRows apply_rules(RowCollection& collection, const TableOptions& options) {
                                                                                  : PeriodStep::year);
   sifted.presence.resize(sifted.students.size());
   sifted.first_step.resize(sifted.students.size());
-  on_threads(options.threads, sifted.students.size(), [&](std::size_t first, std::size_t last) {
-    for (std::size_t s = first; s < last; ++s) {
+  compute.for_blocks(std::ssize(sifted.students), students_in_block, [&](Range block) {
+    for (auto s = static_cast<std::size_t>(block.first); s < static_cast<std::size_t>(block.last); ++s) {
       const std::span<Row> rows(sifted.rows.data() + sifted.begin[s], sifted.rows.data() + sifted.begin[s + 1]);
       if (rows.empty()) {  // none is selected, and nobody can say when
         sifted.presence[s] = Fate::where;

@@ -175,7 +175,7 @@ bool SyntheticOptions::is_possible() const {
   return rates_are && calendar_rates_are && leavings_are && drop_outs_are && rates.pace_early + rates.pace_late <= 1 &&
          lies_in(rates.detour_depth_delay, 0, 8) && lies_in(rates.conflict_delay, 0, 8) && lies_in(edition, 1, 3) &&
          lies_in(rates.taken_again_every, 1, 100) && lies_in(rates.taken_again, 0, 1) && lies_in(cohorts, 1, 100) &&
-         lies_in(first_year, 1000, 9000) && threads >= 0;  // terms are labelled with four digits
+         lies_in(first_year, 1000, 9000);  // terms are labelled with four digits
 }
 
 }  // namespace desirepath::inline ingest

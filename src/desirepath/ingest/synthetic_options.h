@@ -177,8 +177,6 @@ struct SyntheticOptions {
   /// Entry cohorts; the first enters in the autumn of first_year.
   int cohorts = 18;
   int first_year = 2001;
-  /// 0: as many as the machine has. The bytes written do not depend on it.
-  int threads = 0;
   /// Also writes students.csv: what is planted in each student. Off, nothing but the enrollments tells of one student.
   bool student_truth = false;
   /// 1: a course that was passed is not taken again. 2: some are, at the rate of real students. 3: as 2, and the

@@ -1,12 +1,8 @@
 #include "desirepath/ingest/synthetic_university.h"
 
 #include <algorithm>
-#include <deque>
-#include <future>
 #include <optional>
 #include <set>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -24,7 +20,7 @@ namespace desirepath::inline ingest {
 namespace {
 
 /// Students made and written as one piece of work; about 2 MB of rows.
-constexpr std::int64_t block_size = 512;
+constexpr std::int64_t students_in_block = 512;
 
 constexpr std::string_view enrollment_columns =
     "student,period,term,course,grade,units,subject,school,major,second_major,entry_major,cohort,admission,status,"
@@ -181,11 +177,11 @@ struct Block {
 };
 
 Block make_block(const SyntheticUniversity& university, const std::vector<std::string>& fields_of_course,
-                 std::int64_t first, std::int64_t end) {
+                 Range numbers) {
   const SyntheticOptions& options = university.options();
   Block block;
-  block.enrollments.reserve(static_cast<std::size_t>(end - first) * 5000);
-  for (std::int64_t number = first; number < end; ++number) {
+  block.enrollments.reserve(static_cast<std::size_t>(numbers.size()) * 5000);
+  for (std::int64_t number = numbers.first; number < numbers.last; ++number) {
     const SyntheticStudent student = university.student(number);
     append_enrollments(block.enrollments, university, student, fields_of_course);
     if (options.student_truth) append_student(block.students, university, student);
@@ -339,7 +335,7 @@ std::string SyntheticUniversity::last_complete_term() const {
 }
 
 SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const std::filesystem::path& folder,
-                                          Overwrite overwrite, const ProgressSink& progress) {
+                                          Overwrite overwrite, const Compute& compute, const ProgressSink& progress) {
   const SyntheticUniversity university(options);
   FileSet files(folder, overwrite);
   AtomicFile& enrollments = files.add("enrollments.csv");
@@ -359,39 +355,26 @@ SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const
   if (status != nullptr) status->write(status_columns);
   courses.write(courses_file(university));
 
-  // Blocks are made by several threads and written in their order, a few ahead of the writer at most.
   const std::vector<std::string> fields_of_course = course_fields(university.catalog());
-  const unsigned threads =
-      options.threads > 0 ? static_cast<unsigned>(options.threads) : std::max(1U, std::thread::hardware_concurrency());
-  std::deque<std::future<Block>> under_way;
-  std::int64_t next = 1;
   SyntheticFiles written;
   written.folder = folder.string();
   if (has_calendar) written.last_complete_term = university.last_complete_term();
   SyntheticSummary& summary = written.summary;
-  while (next <= options.students || !under_way.empty()) {
-    while (next <= options.students && under_way.size() < threads) {
-      const std::int64_t end = std::min(next + block_size, options.students + 1);
-      const auto launch = [&](std::launch how) {
-        return std::async(how, make_block, std::cref(university), std::cref(fields_of_course), next, end);
-      };
-      try {
-        under_way.push_back(launch(std::launch::async));
-      } catch (const std::system_error&) {  // no more threads to be had
-        under_way.push_back(launch(std::launch::deferred));
-      }
-      next = end;
-    }
-    const Block block = under_way.front().get();
-    under_way.pop_front();
+  std::int64_t next = 1;
+  const auto next_block = [&]() -> std::optional<Range> {
+    if (next > options.students) return std::nullopt;
+    const std::int64_t first = std::exchange(next, std::min(next + students_in_block, options.students + 1));
+    return Range{first, next};
+  };
+  const auto make = [&](Range numbers) { return make_block(university, fields_of_course, numbers); };
+  const auto write = [&](const Block& block) {
     write_enrollments(block.enrollments);
     if (students != nullptr) students->write(block.students);
     if (status != nullptr) status->write(block.status);
     summary.add(block.summary);
-    if (progress) {
-      progress({"simulate", static_cast<double>(summary.students) / static_cast<double>(options.students)});
-    }
-  }
+    if (progress) progress({"simulate", static_cast<double>(summary.students) / static_cast<double>(options.students)});
+  };
+  compute.ordered(next_block, make, write);
   truth.write(synthetic_truth(university, summary, digest.finish().hex()));
   files.commit();
   return written;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "desirepath/compute/executor.h"
 #include "desirepath/core/answer.h"
 #include "desirepath/core/atomic_file.h"
 #include "desirepath/core/progress.h"
@@ -112,6 +113,7 @@ class SyntheticUniversity {
 /// where it is missing; each appears whole or not at all. Needs memory for a few blocks of students, whatever their
 /// number.
 SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const std::filesystem::path& folder,
-                                          Overwrite overwrite, const ProgressSink& progress = {});
+                                          Overwrite overwrite, const Compute& compute,
+                                          const ProgressSink& progress = {});
 
 }  // namespace desirepath::inline ingest
