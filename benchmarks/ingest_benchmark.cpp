@@ -5,7 +5,7 @@
 
 #include "desirepath/ingest/delimited_reader.h"
 #include "desirepath/ingest/prepare.h"
-#include "desirepath/ingest/synthetic_university.h"
+#include "desirepath/simulation/synthetic_university.h"
 
 namespace desirepath {
 namespace {

@@ -12,12 +12,12 @@
 #include "desirepath/evaluation/evaluation_file.h"
 #include "desirepath/ingest/prepare.h"
 #include "desirepath/ingest/student_selection.h"
-#include "desirepath/ingest/synthetic_university.h"
 #include "desirepath/models/model_file.h"
 #include "desirepath/models/publication.h"
 #include "desirepath/queries/student_groups.h"
 #include "desirepath/reports/report.h"
 #include "desirepath/reports/report_words.h"
+#include "desirepath/simulation/synthetic_university.h"
 
 namespace desirepath::app {
 

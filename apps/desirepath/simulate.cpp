@@ -3,7 +3,7 @@
 #include "program.h"
 #include "setting_options.h"
 
-#include "desirepath/ingest/synthetic_university.h"
+#include "desirepath/simulation/synthetic_university.h"
 
 namespace desirepath::app {
 

@@ -19,7 +19,7 @@ struct Reading {
 class ReadText {
  public:
   explicit ReadText(const std::string& text)
-      : reader_(std::make_unique<TextDecoder>(test::bytes_of(text), "file", ""), "file", 0, {}, rejects_) {}
+      : reader_(std::make_unique<TextDecoder>(bytes_of_text(text), "file", ""), "file", 0, {}, rejects_) {}
 
   Reading one_after_the_other() {
     while (reader_.next(batch_))

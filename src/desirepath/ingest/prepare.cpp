@@ -12,10 +12,9 @@
 
 namespace desirepath::inline ingest {
 
-Preparation prepare_tables(const std::vector<std::string>& sources, const TableOptions& options, const Compute& compute,
-                           const ProgressSink& progress) {
-  options.validate();
-  RowCollection collection = collect_rows(expand_sources(sources), options, compute, progress);
+namespace {
+
+Preparation prepare_collection(RowCollection collection, const TableOptions& options, const Compute& compute) {
   Preparation made;
   made.report = PrepareReport::of_reading(collection, options);
   if (made.report.rows_in == 0) {
@@ -43,6 +42,19 @@ Preparation prepare_tables(const std::vector<std::string>& sources, const TableO
   return made;
 }
 
+Prepared with_cohort(Preparation made) {
+  if (!made.cohort) throw InputError(made.failure);
+  return {std::move(*made.cohort), std::move(made.report)};
+}
+
+}  // namespace
+
+Preparation prepare_tables(const std::vector<std::string>& sources, const TableOptions& options, const Compute& compute,
+                           const ProgressSink& progress) {
+  options.validate();
+  return prepare_collection(collect_rows(expand_sources(sources), options, compute, progress), options, compute);
+}
+
 InputCheck check_tables(const std::vector<std::string>& sources, TableOptions options, const Compute& compute,
                         const ProgressSink& progress) {
   const double max_bad = std::exchange(options.max_bad, 1);
@@ -53,9 +65,13 @@ InputCheck check_tables(const std::vector<std::string>& sources, TableOptions op
 
 Prepared prepare_cohort(const std::vector<std::string>& sources, const TableOptions& options, const Compute& compute,
                         const ProgressSink& progress) {
-  Preparation made = prepare_tables(sources, options, compute, progress);
-  if (!made.cohort) throw InputError(made.failure);
-  return {std::move(*made.cohort), std::move(made.report)};
+  return with_cohort(prepare_tables(sources, options, compute, progress));
+}
+
+Prepared prepare_rows(TableInMemory table, const TableOptions& options, const Compute& compute,
+                      const ProgressSink& progress) {
+  options.validate();
+  return with_cohort(prepare_collection(collect_rows(std::move(table), options, compute, progress), options, compute));
 }
 
 }  // namespace desirepath::inline ingest

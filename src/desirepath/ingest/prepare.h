@@ -8,6 +8,7 @@
 #include "desirepath/compute/executor.h"
 #include "desirepath/core/progress.h"
 #include "desirepath/ingest/prepare_report.h"
+#include "desirepath/ingest/row_source.h"
 #include "desirepath/ingest/table_options.h"
 #include "desirepath/transcripts/cohort.h"
 
@@ -29,5 +30,8 @@ struct Prepared {
 /// For whoever can do nothing without the cohort: throws InputError where there is none.
 Prepared prepare_cohort(const std::vector<std::string>& sources, const TableOptions& options, const Compute& compute,
                         const ProgressSink& progress = {});
+/// The same of a table in memory.
+Prepared prepare_rows(TableInMemory table, const TableOptions& options, const Compute& compute,
+                      const ProgressSink& progress = {});
 
 }  // namespace desirepath::inline ingest

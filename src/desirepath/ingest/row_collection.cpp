@@ -12,6 +12,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/ingest/byte_source.h"
 #include "desirepath/ingest/course_list.h"
 #include "desirepath/ingest/missing_values.h"
 #include "desirepath/ingest/row_part.h"
@@ -63,23 +64,21 @@ class Collector {
   void read(const std::vector<std::string>& files, const ProgressSink& progress) {
     for (std::size_t f = 0; f < files.size(); ++f) {
       const std::int64_t rejected_before = out_.rejects.count();
-      MappedSource source = open_source(files[f], f, options_, compute_.threads(), out_.rejects);
-      if (f == 0) limit_rows();
-      out_.notes.insert(out_.notes.end(), source.notes.begin(), source.notes.end());
-      const RowReading reading = settle_rules(source, files[f]);
-      FileRows file{reading, files[f], f, attribute_columns(source), out_.rows.size(), 0, 0, {}};
-      const auto tell = [&](double done) {
+      const MappedSource source = open_source(files[f], f, options_, compute_.threads(), out_.rejects);
+      read_source(source, files[f], rejected_before, [&](double done) {
         if (progress) progress({"read", (static_cast<double>(f) + done) / static_cast<double>(files.size())});
-      };
-      if (source.rows->begin_pieces())
-        read_pieces(*source.rows, file, tell);
-      else
-        read_batches(*source.rows, file, tell);
-      // Rows the reader itself rejected were never seen here.
-      const std::int64_t unseen = out_.rejects.count() - rejected_before - file.rejected;
-      out_.sources.push_back({files[f], source.rows->description(), source.preset, source.mapping, file.seen + unseen});
-      note_missing(file);
+      });
     }
+  }
+
+  void read(TableInMemory table, const ProgressSink& progress) {
+    if (!table.course_list.empty()) {
+      const SmallTable list = read_small_table(bytes_of_text(std::move(table.course_list)), "course list");
+      out_.listed = courses_from_table(list, options_.map, missing_);
+    }
+    read_source(map_source(std::move(table.rows), table.name, options_), table.name, 0, [&](double done) {
+      if (progress) progress({"read", done});
+    });
   }
 
   RowCollection take() {
@@ -123,6 +122,23 @@ class Collector {
     std::vector<std::int64_t> missing_cells;  // by column, where a word stands for a missing value
   };
   using Tell = std::function<void(double done)>;
+
+  void read_source(const MappedSource& source, const std::string& name, std::int64_t rejected_before,
+                   const Tell& tell) {
+    const std::size_t number = out_.sources.size();
+    if (number == 0) limit_rows();
+    out_.notes.insert(out_.notes.end(), source.notes.begin(), source.notes.end());
+    const RowReading reading = settle_rules(source, name);
+    FileRows file{reading, name, number, attribute_columns(source), out_.rows.size(), 0, 0, {}};
+    if (source.rows->begin_pieces())
+      read_pieces(*source.rows, file, tell);
+    else
+      read_batches(*source.rows, file, tell);
+    // Rows the reader itself rejected were never seen here.
+    const std::int64_t unseen = out_.rejects.count() - rejected_before - file.rejected;
+    out_.sources.push_back({name, source.rows->description(), source.preset, source.mapping, file.seen + unseen});
+    note_missing(file);
+  }
 
   /// What comes one after the other and nowhere else.
   void read_batches(RowSource& source, FileRows& file, const Tell& tell) {
@@ -453,6 +469,13 @@ RowCollection collect_rows(const std::vector<std::string>& files, const TableOpt
                            const ProgressSink& progress) {
   Collector collector(options, compute);
   collector.read(files, progress);
+  return collector.take();
+}
+
+RowCollection collect_rows(TableInMemory table, const TableOptions& options, const Compute& compute,
+                           const ProgressSink& progress) {
+  Collector collector(options, compute);
+  collector.read(std::move(table), progress);
   return collector.take();
 }
 

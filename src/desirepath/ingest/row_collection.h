@@ -12,6 +12,7 @@
 #include "desirepath/core/progress.h"
 #include "desirepath/ingest/grades.h"
 #include "desirepath/ingest/prepare_report.h"
+#include "desirepath/ingest/row_source.h"
 #include "desirepath/ingest/string_interner.h"
 #include "desirepath/ingest/table_options.h"
 #include "desirepath/ingest/term.h"
@@ -139,6 +140,8 @@ struct RowCollection {
 
 /// Throws InputError for a file that cannot be read as a table, OptionError for one that lacks what a rule needs.
 RowCollection collect_rows(const std::vector<std::string>& files, const TableOptions& options, const Compute& compute,
+                           const ProgressSink& progress);
+RowCollection collect_rows(TableInMemory table, const TableOptions& options, const Compute& compute,
                            const ProgressSink& progress);
 
 }  // namespace desirepath::inline ingest

@@ -292,11 +292,7 @@ void shape(OpenTable& table, const std::string& path, const TableOptions& option
   }
 }
 
-}  // namespace
-
-MappedSource open_source(const std::string& path, std::size_t number, const TableOptions& options, int threads,
-                         RejectLog& rejects) {
-  OpenTable opened = open_table(path, number, options, threads, rejects);
+MappedSource map_columns(OpenTable opened, const std::string& path, const TableOptions& options) {
   shape(opened, path, options);
   std::unique_ptr<RowSource> text = std::move(opened.rows);
   std::optional<SqlTable> table = std::move(opened.sql);
@@ -351,6 +347,18 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
     source.rows = std::move(*table).select(std::move(expressions));
   }
   return source;
+}
+
+}  // namespace
+
+MappedSource open_source(const std::string& path, std::size_t number, const TableOptions& options, int threads,
+                         RejectLog& rejects) {
+  return map_columns(open_table(path, number, options, threads, rejects), path, options);
+}
+
+MappedSource map_source(std::unique_ptr<RowSource> rows, const std::string& name, const TableOptions& options) {
+  std::vector<std::string> columns = rows->columns();
+  return map_columns({std::move(rows), std::nullopt, std::move(columns), {}}, name, options);
 }
 
 std::optional<std::size_t> SmallTable::find(std::string_view column) const {

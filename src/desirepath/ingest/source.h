@@ -42,6 +42,8 @@ struct MappedSource {
 /// number: of the file in the reject log. threads: that a database may use.
 MappedSource open_source(const std::string& path, std::size_t number, const TableOptions& options, int threads,
                          RejectLog& rejects);
+/// The same for rows in memory; name: in messages, in the place of a file's.
+MappedSource map_source(std::unique_ptr<RowSource> rows, const std::string& name, const TableOptions& options);
 
 /// A small table read whole: course lists, term codes, labels ... Throws InputError at the first bad record.
 struct SmallTable {
