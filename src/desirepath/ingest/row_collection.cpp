@@ -24,7 +24,7 @@ namespace desirepath::inline ingest {
 namespace {
 
 auto order_of(const Row& row) {
-  return std::tuple(row.student, row.course, row.when, row.units, row.term, row.fate, row.presence);
+  return std::tuple(row.student, row.course, row.period, row.units, row.term, row.fate, row.presence);
 }
 
 }  // namespace
@@ -243,16 +243,11 @@ class Collector {
     out_.school.take_in(part.school, courses);
     grades_.take_in(part.grades, students);
     const bool from_entry = file.reading.from_entry();
-    for (RowPart::NumberedRow& numbered : part.rows) {
-      Row& row = numbered.row;
+    for (Row& row : part.rows) {
       row.student = students[row.student];
       if (row.course != StringInterner::none) row.course = courses[row.course];
-      const std::int32_t term = numbered.label < 0 ? -1 : terms[static_cast<std::size_t>(numbered.label)];
-      if (from_entry)
-        row.when = term;
-      else if (term <= most_labels)
-        row.term = static_cast<std::int16_t>(term);
-      else
+      if (row.term >= 0) row.term = terms[static_cast<std::size_t>(row.term)];
+      if (!from_entry && row.term > most_labels)
         refuse_labels(concat("over ", with_separators(most_labels), " different terms"));
       if (out_.rows.empty() || !out_.rows.back().takes_in(row)) out_.rows.push_back(row);
     }
@@ -384,20 +379,18 @@ class Collector {
     }
     out_.term_rows.assign(understood.terms.size(), 0);
     for (Row& row : out_.rows) {
-      const std::int32_t label = from_entry ? row.when : row.term;
-      const std::int32_t number = label < 0 ? -1 : understood.of_label[static_cast<std::size_t>(label)];
-      row.term = static_cast<std::int16_t>(number);
-      if (from_entry) row.when = number;
-      if (number < 0) continue;
-      out_.term_rows[static_cast<std::size_t>(number)] += 1 + std::int64_t{row.copies};
+      if (row.term >= 0) row.term = understood.of_label[static_cast<std::size_t>(row.term)];
+      if (row.term < 0) continue;
+      const auto number = static_cast<std::size_t>(row.term);
+      out_.term_rows[number] += 1 + std::int64_t{row.copies};
       if (row.fate == Fate::where) continue;
-      const Term& term = understood.terms[static_cast<std::size_t>(number)];
+      const Term& term = understood.terms[number];
       if (term.summer && options_.summer == RowRule::drop) row.fate = row.presence = Fate::summer;
     }
     for (std::int32_t& entry : out_.entry)
       entry = entry < 0 ? -1 : understood.of_label[static_cast<std::size_t>(entry)];
     // A row that is not selected and whose term is unlike the others says nothing.
-    if (from_entry) std::erase_if(out_.rows, [](const Row& row) { return row.when < 0; });
+    if (from_entry) std::erase_if(out_.rows, [](const Row& row) { return row.term < 0; });
     out_.terms = std::move(understood.terms);
     out_.term_names = std::move(understood.names);
   }

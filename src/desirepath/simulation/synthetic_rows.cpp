@@ -22,9 +22,9 @@ std::string subject_name(const SyntheticCatalog& catalog, Id subject) {
 }
 
 std::optional<Range> next_students(const SyntheticOptions& options, std::int64_t& next) {
-  constexpr std::int64_t students_in_block = 512;
+  constexpr std::int64_t students_per_task = 512;
   if (next > options.students) return std::nullopt;
-  const std::int64_t first = std::exchange(next, std::min(next + students_in_block, options.students + 1));
+  const std::int64_t first = std::exchange(next, std::min(next + students_per_task, options.students + 1));
   return Range{first, next};
 }
 
