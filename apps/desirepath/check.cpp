@@ -27,7 +27,8 @@ void add_check(Program& program) {
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, table] {
     Console& console = *verb.console;
-    const InputCheck check = check_tables(options->sources, table->options(console), console.progress_sink());
+    const InputCheck check =
+        check_tables(options->sources, table->options(), console.compute("check"), console.progress_sink());
     console.end_progress();
     if (!options->rejects.empty()) check.report.write_rejects(options->rejects, console.overwrite());
     console.show("check", check);

@@ -12,12 +12,12 @@
 #include "desirepath/evaluation/evaluation_file.h"
 #include "desirepath/ingest/prepare.h"
 #include "desirepath/ingest/student_selection.h"
-#include "desirepath/ingest/synthetic_university.h"
 #include "desirepath/models/model_file.h"
 #include "desirepath/models/publication.h"
 #include "desirepath/queries/student_groups.h"
 #include "desirepath/reports/report.h"
 #include "desirepath/reports/report_words.h"
+#include "desirepath/simulation/synthetic_university.h"
 
 namespace desirepath::app {
 
@@ -28,13 +28,12 @@ constexpr const char *major = "Computer Science", *models = "nb,tan,gmm,vae";
 const std::vector<Id> sizes = {2, 4, 8};
 
 /// The filters of the paper on the synthetic file: no summer, no part-time students.
-TableOptions demo_options(const std::filesystem::path& folder, int threads) {
+TableOptions demo_options(const std::filesystem::path& folder) {
   TableOptions options;
   options.courses_file = folder / "courses.csv";
   options.summer = RowRule::drop;
   options.part_time = PartTimeRule::drop_students;
   options.full_time_courses = 5;
-  options.threads = threads;
   return options;
 }
 
@@ -54,12 +53,11 @@ class Tour {
     SyntheticOptions synthetic;
     synthetic.students = students;
     synthetic.seed = console_.seed;
-    synthetic.threads = console_.thread_count();
-    write_synthetic_university(synthetic, folder_, console_.overwrite(), console_.progress_sink());
+    write_synthetic_university(synthetic, folder_, console_.overwrite(), compute_, console_.progress_sink());
     console_.end_progress();
     console_.say("2. prepare: clean, filter, cut into years");
-    Prepared prepared = prepare_cohort({(folder_ / "enrollments.csv").string()},
-                                       demo_options(folder_, console_.thread_count()), console_.progress_sink());
+    Prepared prepared = prepare_cohort({(folder_ / "enrollments.csv").string()}, demo_options(folder_), compute_,
+                                       console_.progress_sink());
     console_.end_progress();
     prepared.cohort.save(folder_ / "university.cohort", console_.overwrite());
     return std::move(prepared.cohort);

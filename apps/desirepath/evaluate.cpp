@@ -1,5 +1,4 @@
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
@@ -16,9 +15,8 @@
 #include "desirepath/evaluation/evaluation_file.h"
 #include "desirepath/evaluation/model_evaluation.h"
 #include "desirepath/evaluation/model_selection.h"
-#include "desirepath/ingest/prepare.h"
-#include "desirepath/ingest/synthetic_university.h"
 #include "desirepath/reports/evaluation_figures.h"
+#include "desirepath/simulation/synthetic_cohort.h"
 
 namespace desirepath::app {
 
@@ -34,44 +32,19 @@ struct EvaluateOptions {
   SettingValues settings;
 };
 
-/// A synthetic university in a folder that is gone with the object.
-class SyntheticCohort {
- public:
-  SyntheticCohort(const EvaluateOptions& options, const Console& console) : folder_(make()) {
-    const std::vector<std::string> dimensions = split(options.synthetic, 'x');
-    const auto students = number_in<std::int64_t>(dimensions.front());
-    const auto courses = number_in<int>(dimensions.back());
-    if (dimensions.size() != 2 || !students || !courses)
-      throw OptionError("--synthetic: write it as STUDENTSxCOURSES, such as 6000x120");
-    SyntheticOptions synthetic;
-    synthetic.students = *students;
-    synthetic.courses = *courses;
-    synthetic.seed = console.seed;
-    synthetic.threads = console.thread_count();
-    check_settings(synthetic);
-    write_synthetic_university(synthetic, folder_, Overwrite::allow);
-    TableOptions table;
-    table.courses_file = folder_ / "courses.csv";
-    table.threads = console.thread_count();
-    cohort_ = prepare_cohort({(folder_ / "enrollments.csv").string()}, table, {}).cohort;
-  }
-  ~SyntheticCohort() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  SyntheticCohort(const SyntheticCohort&) = delete;
-  SyntheticCohort& operator=(const SyntheticCohort&) = delete;
-  const Cohort& cohort() const { return *cohort_; }
-
- private:
-  static std::filesystem::path make() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "desirepath-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw FileError("no temporary folder can be made");
-    return pattern;
-  }
-  std::filesystem::path folder_;
-  std::optional<Cohort> cohort_;
-};
+Cohort simulated_cohort(const EvaluateOptions& options, Console& console) {
+  const std::vector<std::string> dimensions = split(options.synthetic, 'x');
+  const auto students = number_in<std::int64_t>(dimensions.front());
+  const auto courses = number_in<int>(dimensions.back());
+  if (dimensions.size() != 2 || !students || !courses)
+    throw OptionError("--synthetic: write it as STUDENTSxCOURSES, such as 6000x120");
+  SyntheticOptions synthetic;
+  synthetic.students = *students;
+  synthetic.courses = *courses;
+  synthetic.seed = console.seed;
+  check_settings(synthetic);
+  return synthetic_cohort(synthetic, {}, console.compute("simulate")).cohort;
+}
 
 void write_results(const Evaluation& evaluation, const std::filesystem::path& folder) {
   FileSet files(folder, Overwrite::allow);
@@ -148,10 +121,8 @@ void add_evaluate(Program& program) {
                      : console.force ? EarlierFits::replace
                                      : EarlierFits::refuse;
     }
-    std::optional<SyntheticCohort> synthetic;
-    if (options->cohort.empty()) synthetic.emplace(*options, console);
-    const Cohort cohort =
-        synthetic ? synthetic->cohort() : open_cohort(options->cohort, *table, console, TableUse::train);
+    const Cohort cohort = options->cohort.empty() ? simulated_cohort(*options, console)
+                                                  : open_cohort(options->cohort, *table, console, TableUse::train);
     const Compute compute = console.compute("evaluate");
     const TrainingContext context{compute, console.progress_sink()};
     const Evaluation evaluation = evaluate_models(cohort, task, context);

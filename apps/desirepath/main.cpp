@@ -1,9 +1,28 @@
+#include <array>
 #include <csignal>
 
 #include <malloc.h>
 #include <sys/resource.h>
 
 #include "program.h"
+
+namespace desirepath::app {
+
+namespace {
+using AddVerb = void(Program&);
+}  // namespace
+
+// Each in a file of its name.
+AddVerb add_demo, add_simulate, add_check, add_prepare, add_split, add_inspect, add_describe, add_fit, add_select,
+    add_compare, add_evaluate, add_queries, add_report, add_orthant;
+
+namespace {
+/// The verbs there are, in the order --help lists them.
+constexpr std::array verbs = {add_demo, add_simulate, add_check,   add_prepare,  add_split,   add_inspect, add_describe,
+                              add_fit,  add_select,   add_compare, add_evaluate, add_queries, add_report,  add_orthant};
+}  // namespace
+
+}  // namespace desirepath::app
 
 int main(int count, char** arguments) {
   using namespace desirepath::app;
@@ -17,19 +36,7 @@ int main(int count, char** arguments) {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   Program program;
-  add_demo(program);
-  add_simulate(program);
-  add_check(program);
-  add_prepare(program);
-  add_split(program);
-  add_inspect(program);
-  add_describe(program);
-  add_fit(program);
-  add_select(program);
-  add_compare(program);
-  add_evaluate(program);
-  add_queries(program);
-  add_report(program);
-  add_orthant(program);
+  for (AddVerb* add : verbs)
+    add(program);
   return program.run(count, arguments);
 }

@@ -2,7 +2,6 @@
 
 #include "program.h"
 
-#include "desirepath/compute/executor.h"
 #include "desirepath/core/error.h"
 #include "desirepath/probability/orthant_answer.h"
 
@@ -32,12 +31,8 @@ void add_orthant(Program& program) {
     if (options->samples && *options->samples < 1) throw OptionError("--samples must be at least 1");
     estimation.samples = options->samples;
     const OrthantCase given = read_orthant_case(options->problem);
-    const Compute compute = console.compute("orthant");
-    estimation.parallel_for = [&](std::int64_t count, const std::function<void(std::int64_t)>& body) {
-      compute.for_each(count, body);
-    };
-    const OrthantAnswer answer(given.problem, options->problem, estimation,
-                               RandomStream(console.seed).child("orthant"));
+    const OrthantAnswer answer(given.problem, options->problem, estimation, RandomStream(console.seed).child("orthant"),
+                               console.compute("orthant"));
     console.end_progress();
     console.show("orthant", answer);
   };

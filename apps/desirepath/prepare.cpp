@@ -45,7 +45,8 @@ void add_prepare(Program& program) {
   verb.run = [&verb, options, table] {
     Console& console = *verb.console;
     const Disclosure disclosure(options->min_cell);
-    Preparation made = prepare_tables(options->sources, table->options(console), console.progress_sink());
+    Preparation made =
+        prepare_tables(options->sources, table->options(), console.compute("prepare"), console.progress_sink());
     console.end_progress();
     if (!options->rejects.empty())
       made.report.write_rejects(options->rejects, console.overwrite());  // they say what to mend

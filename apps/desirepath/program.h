@@ -69,20 +69,4 @@ class Program {
   std::vector<std::unique_ptr<Verb>> verbs_;
 };
 
-/// The verbs, in the order --help lists them.
-void add_demo(Program& program);
-void add_simulate(Program& program);
-void add_check(Program& program);
-void add_prepare(Program& program);
-void add_inspect(Program& program);
-void add_describe(Program& program);
-void add_fit(Program& program);
-void add_select(Program& program);
-void add_compare(Program& program);
-void add_evaluate(Program& program);
-void add_queries(Program& program);
-void add_orthant(Program& program);
-void add_report(Program& program);
-void add_split(Program& program);
-
 }  // namespace desirepath::app

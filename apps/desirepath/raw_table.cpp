@@ -23,12 +23,11 @@ std::shared_ptr<RawTableArguments> add_raw_table_options(CLI::App& app) {
   return arguments;
 }
 
-TableOptions RawTableArguments::options(const Console& console) const {
+TableOptions RawTableArguments::options() const {
   TableOptions options = mapping.empty() ? TableOptions() : read_mapping_file(mapping);
   auto mapped = options.map;
   read_settings([&](SettingVisitor& visit) { options.declare(visit); }, given);
   options.map.merge(mapped);  // column by column, those of the command line first
-  options.threads = console.thread_count();
   return options;
 }
 
@@ -69,10 +68,10 @@ Cohort open_cohort_file(const std::string& path, const RawTableArguments& argume
 
 Cohort open_cohort(const std::string& path, const RawTableArguments& arguments, Console& console, TableUse use) {
   if (ArchiveReader::looks_like_archive(path)) return open_cohort_file(path, arguments, console);
-  TableOptions options = arguments.options(console);
+  TableOptions options = arguments.options();
   const bool by_default = !options.min_takers;
   options.min_takers = use == TableUse::train ? options.least_takers() : options.min_takers.value_or(1);
-  Prepared prepared = prepare_cohort({path}, options, console.progress_sink());
+  Prepared prepared = prepare_cohort({path}, options, console.compute("prepare"), console.progress_sink());
   console.end_progress();
   if (prepared.report.rows_rejected() > 0) {
     console.warn(concat(counted(prepared.report.rows_rejected(), "row", "rows"), " of ",

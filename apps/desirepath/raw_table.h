@@ -17,7 +17,7 @@ struct RawTableArguments {
   std::string mapping;  // file; the command line wins over what it says
   SettingValues given;  // on the command line
 
-  TableOptions options(const Console& console) const;
+  TableOptions options() const;
 };
 
 std::shared_ptr<RawTableArguments> add_raw_table_options(CLI::App& app);

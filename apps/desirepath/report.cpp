@@ -40,7 +40,7 @@ void add_report(Program& program) {
       ->type_name("FILE");
   verb.add_output("--out", options->out, "page to write", page_file)->required();
   std::vector<std::pair<std::string, FileKind>> pictures;
-  for (const std::string_view name : report_figure_names())
+  for (const std::string& name : report_figures())
     pictures.emplace_back(concat(name, ".svg"), figure_file);
   verb.add_output_folder("--figures", options->figures, "folder for each figure as SVG", pictures);
   verb.add_force();

@@ -3,7 +3,7 @@
 #include "program.h"
 #include "setting_options.h"
 
-#include "desirepath/ingest/synthetic_university.h"
+#include "desirepath/simulation/synthetic_university.h"
 
 namespace desirepath::app {
 
@@ -32,9 +32,8 @@ void add_simulate(Program& program) {
     Console& console = *verb.console;
     auto synthetic = settings_from<SyntheticOptions>(options->settings);
     synthetic.seed = console.seed;
-    synthetic.threads = console.thread_count();
-    const SyntheticFiles written =
-        write_synthetic_university(synthetic, options->out, console.overwrite(), console.progress_sink());
+    const SyntheticFiles written = write_synthetic_university(synthetic, options->out, console.overwrite(),
+                                                              console.compute("simulate"), console.progress_sink());
     console.end_progress();
     console.tell("simulate", written);
   };

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <numbers>
+#include <optional>
 #include <thread>
 
 #include "support/support.h"
@@ -126,6 +128,102 @@ TEST(Executor, NestsAndCanBeInterrupted) {
   interrupt = false;
   compute.for_each(4, [&](std::int64_t) { ++count; });
   EXPECT_EQ(count, 24);
+}
+
+std::optional<int> up_to(int& next, int end) {
+  return next < end ? std::optional(next++) : std::nullopt;
+}
+
+TEST(Executor, TakesInOrderForAnyNumberOfThreads) {
+  for (const int threads : {1, 2, 3, 7}) {
+    const Compute compute(threads);
+    int next = 0;
+    std::atomic<int> under_way = 0;
+    int most = 0;
+    std::vector<int> taken;
+    const auto give = [&] {
+      most = std::max(most, ++under_way);
+      return up_to(next, 500);
+    };
+    const auto square = [](int thing) { return std::make_unique<int>(thing * thing); };
+    const auto take = [&](std::unique_ptr<int> made) {
+      --under_way;
+      taken.push_back(*made);
+    };
+    compute.ordered(give, square, take);
+    ASSERT_EQ(taken.size(), 500U);
+    for (int i = 0; i < 500; ++i)
+      EXPECT_EQ(taken[static_cast<std::size_t>(i)], i * i);
+    EXPECT_LE(most, 2 * threads + 2);
+    // From inside a task, by one thread.
+    next = under_way = 0;
+    taken.clear();
+    compute.for_each(1, [&](std::int64_t) { compute.ordered(give, square, take); });
+    EXPECT_EQ(taken.size(), 500U);
+  }
+}
+
+TEST(Executor, OrderedWorkIsDoneByAllThreads) {
+  const Compute compute(3);
+  ASSERT_EQ(compute.threads(), 3);
+  std::atomic<int> at_work = 0;
+  int next = 0;
+  // Each waits for the others: none would end if they came one after the other.
+  compute.ordered([&] { return up_to(next, 3); },
+                  [&](int thing) {
+                    ++at_work;
+                    while (at_work < 3)
+                      std::this_thread::yield();
+                    return thing;
+                  },
+                  [](int) {});
+  EXPECT_EQ(at_work, 3);
+}
+
+TEST(Executor, OrderedWorkThrowsWhatTheFirstInOrderThrew) {
+  for (const int threads : {1, 2, 7}) {
+    const Compute compute(threads);
+    for (const char* place : {"give", "work", "take"}) {
+      int next = 0;
+      std::vector<int> taken;
+      const auto fail = [&](const char* where, int thing) {
+        if (std::string(place) == where && thing >= 40) throw InputError(std::to_string(thing));
+      };
+      const auto ordered = [&] {
+        compute.ordered(
+            [&] {
+              fail("give", next);
+              return up_to(next, 200);
+            },
+            [&](int thing) {
+              fail("work", thing);
+              return thing;
+            },
+            [&](int made) {
+              fail("take", made);
+              taken.push_back(made);
+            });
+      };
+      EXPECT_EQ(test::message_of<InputError>(ordered), "40") << place;
+      EXPECT_EQ(taken.size(), 40U) << place;
+    }
+  }
+}
+
+TEST(Executor, OrderedWorkCanBeInterrupted) {
+  for (const int threads : {1, 3}) {
+    std::atomic<bool> interrupt = false;
+    const Compute compute(threads, &interrupt);
+    int next = 0, taken = 0;
+    EXPECT_THROW(compute.ordered([&] { return up_to(next, 100'000); }, [](int thing) { return thing; },
+                                 [&](int made) {
+                                   ++taken;
+                                   if (made == 10) interrupt = true;
+                                 }),
+                 Interrupted);
+    EXPECT_GT(taken, 10);  // what was begun before is taken
+    EXPECT_LT(taken, 100'000);
+  }
 }
 
 }  // namespace

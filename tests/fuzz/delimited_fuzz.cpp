@@ -14,8 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     DelimitedOptions options;
     options.longest_record = 256;
     const std::string text(reinterpret_cast<const char*>(data), size);
-    DelimitedReader reader(std::make_unique<TextDecoder>(test::bytes_of(text), "file", ""), "file", 0, options,
-                           rejects);
+    DelimitedReader reader(std::make_unique<TextDecoder>(bytes_of_text(text), "file", ""), "file", 0, options, rejects);
     RowBatch batch;
     std::int64_t last = 0;
     while (reader.next(batch)) {

@@ -20,7 +20,7 @@ struct ReadBack {
 
 ReadBack read(const std::string& text, DelimitedOptions options = {}) {
   ReadBack result;
-  DelimitedReader reader(std::make_unique<TextDecoder>(test::bytes_of(text), "file", options.encoding), "file", 0,
+  DelimitedReader reader(std::make_unique<TextDecoder>(bytes_of_text(text), "file", options.encoding), "file", 0,
                          options, result.rejects);
   result.columns = reader.columns();
   RowBatch batch;

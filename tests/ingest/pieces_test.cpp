@@ -1,77 +1,14 @@
 // What is read side by side is what is read one after the other.
-#include <atomic>
 #include <random>
-#include <stdexcept>
 
 #include "support/support.h"
 #include "support/text_tables.h"
 
 #include "desirepath/core/text.h"
 #include "desirepath/ingest/delimited_reader.h"
-#include "desirepath/ingest/ordered_work.h"
 
 namespace desirepath::pieces_test {
 namespace {
-
-std::optional<int> up_to(int& next, int end) {
-  return next < end ? std::optional(next++) : std::nullopt;
-}
-
-TEST(OrderedWork, TakesInOrderForAnyNumberOfThreads) {
-  for (const int threads : {1, 2, 3, 7}) {
-    int next = 0;
-    std::atomic<int> under_way = 0;
-    int most = 0;
-    std::vector<int> taken;
-    OrderedWork work(
-        [&] {
-          most = std::max(most, ++under_way);
-          return up_to(next, 500);
-        },
-        [](int thing) { return thing * thing; },
-        [&](int made) {
-          --under_way;
-          taken.push_back(made);
-        });
-    work.run(threads);
-    ASSERT_EQ(taken.size(), 500U);
-    for (int i = 0; i < 500; ++i)
-      EXPECT_EQ(taken[static_cast<std::size_t>(i)], i * i);
-    EXPECT_LE(most, 2 * threads + 2);
-  }
-}
-
-TEST(OrderedWork, ThrowsWhatTheFirstInOrderThrew) {
-  for (const int threads : {1, 2, 7}) {
-    for (const char* place : {"give", "work", "take"}) {
-      int next = 0;
-      std::vector<int> taken;
-      const auto fail = [&](const char* where, int thing) {
-        if (std::string(place) == where && thing >= 40) throw std::runtime_error(concat(thing));
-      };
-      OrderedWork work(
-          [&] {
-            fail("give", next);
-            return up_to(next, 200);
-          },
-          [&](int thing) {
-            fail("work", thing);
-            return thing;
-          },
-          [&](int made) {
-            fail("take", made);
-            taken.push_back(made);
-          });
-      try {
-        work.run(threads);
-        ADD_FAILURE() << "nothing was thrown in " << place;
-      } catch (const std::runtime_error& error) {
-        EXPECT_STREQ(error.what(), "40") << place;
-      }
-      EXPECT_EQ(taken.size(), 40U) << place;
-    }
-  }
-}
 
 struct Reading {
   std::vector<std::string> rows;  // the record and its cells
@@ -82,7 +19,7 @@ struct Reading {
 class ReadText {
  public:
   explicit ReadText(const std::string& text)
-      : reader_(std::make_unique<TextDecoder>(test::bytes_of(text), "file", ""), "file", 0, {}, rejects_) {}
+      : reader_(std::make_unique<TextDecoder>(bytes_of_text(text), "file", ""), "file", 0, {}, rejects_) {}
 
   Reading one_after_the_other() {
     while (reader_.next(batch_))

@@ -17,10 +17,11 @@ using test::TemporaryFolder;
 
 class PrepareTest : public testing::Test {
  protected:
-  Prepared prepare(const std::string& text, TableOptions options = {}, const std::string& name = "t.csv") {
+  Prepared prepare(const std::string& text, TableOptions options = {}, const std::string& name = "t.csv",
+                   int threads = 1) {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     if (!options.min_takers) options.min_takers = 1;
-    return prepare_cohort({(folder_ / name).string()}, options, {});
+    return prepare_cohort({(folder_ / name).string()}, options, Compute(threads));
   }
   std::string refusal(const std::string& text, const TableOptions& options = {}) {
     try {
@@ -355,7 +356,7 @@ TEST_F(PrepareTest, AnAttributeIsThatOfTheLatestRow) {
   std::string many = "student,period,course,major\n";
   for (int i = 0; i < 60'000; ++i)
     many += concat("s", i % 7, ",1,C", i % 50, ",m", i % 11, "\n");
-  const Cohort one = prepare(many, {.threads = 1}).cohort, four = prepare(many, {.threads = 4}).cohort;
+  const Cohort one = prepare(many).cohort, four = prepare(many, {}, "t.csv", 4).cohort;
   EXPECT_EQ(one.attributes()[0].codes, four.attributes()[0].codes);
   EXPECT_EQ(one.attributes()[0].values[static_cast<std::size_t>(one.attributes()[0].codes[0])], "m3");  // row 59,997
 }
@@ -427,14 +428,14 @@ TEST_F(PrepareTest, ACheckLooksAtEverythingAndSaysWhetherItWillDo) {
   TableOptions options;
   options.min_takers = 1;
   const std::vector<std::string> sources = {(folder_ / "t.csv").string()};
-  const InputCheck bad = check_tables(sources, options, {});
+  const InputCheck bad = check_tables(sources, options, Compute(1));
   EXPECT_EQ(bad.report.rows_kept, 2);
   EXPECT_EQ(bad.to_json()["students"], 1);
   EXPECT_EQ(bad.to_json()["usable"], false);
   EXPECT_EQ(bad.to_json()["reason"], bad.failure);
   EXPECT_EQ(bad.table().row_count(), 1U);
   options.max_bad = 0.5;
-  const InputCheck good = check_tables(sources, options, {});
+  const InputCheck good = check_tables(sources, options, Compute(1));
   EXPECT_EQ(good.failure, "");
   std::ostringstream text;
   good.print(text);
@@ -443,7 +444,7 @@ TEST_F(PrepareTest, ACheckLooksAtEverythingAndSaysWhetherItWillDo) {
   EXPECT_EQ(good.to_json()["courses"], 1);
   EXPECT_EQ(good.to_json()["periods"], 2);
   options.where = "student = 'c'";
-  EXPECT_FALSE(prepare_tables(sources, options, {}).cohort);
+  EXPECT_FALSE(prepare_tables(sources, options, Compute(1)).cohort);
 }
 
 TEST_F(PrepareTest, SqlCannotReachOtherFiles) {
@@ -487,7 +488,7 @@ TEST(PrepareProperty, NoRowIsLost) {
         options.min_takers = 2;
         options.max_bad = 1;
         // Nothing may be left; the report still counts every row.
-        const PrepareReport report = prepare_tables({(folder / "t.csv").string()}, options, {}).report;
+        const PrepareReport report = prepare_tables({(folder / "t.csv").string()}, options, Compute(1)).report;
         RC_ASSERT(report.rows_in == lines - 1);
         RC_ASSERT(report.rows_in == report.rows_kept + report.rows_filtered() + report.rows_rejected());
       },
@@ -508,11 +509,11 @@ TEST(PrepareProperty, CsvToCohortToCsv) {
         test::write_long_table(cohort, csv);
         RC_PRE(split(csv.str(), '\n').size() > 3U);
         std::ofstream(folder / "t.csv") << csv.str();
-        const Cohort first = prepare_cohort({(folder / "t.csv").string()}, options, {}).cohort;
+        const Cohort first = prepare_cohort({(folder / "t.csv").string()}, options, Compute(1)).cohort;
         std::ostringstream again;
         test::write_long_table(first, again);
         std::ofstream(folder / "t.csv") << shuffled_rows(csv.str(), RandomStream(seed).child("shuffle"));
-        const Cohort second = prepare_cohort({(folder / "t.csv").string()}, options, {}).cohort;
+        const Cohort second = prepare_cohort({(folder / "t.csv").string()}, options, Compute(1)).cohort;
         RC_ASSERT(first.to_archive().bytes() == second.to_archive().bytes());
         // The same rows, though students are in natural order now.
         std::vector<std::string> before = split(csv.str(), '\n'), after = split(again.str(), '\n');

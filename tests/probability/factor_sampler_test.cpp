@@ -1,7 +1,6 @@
 #include "desirepath/probability/factor_sampler.h"
 
 #include <cmath>
-#include <thread>
 
 #include "probability/orthant_truths.h"
 #include "support/support.h"
@@ -88,12 +87,7 @@ TEST(FactorSampler, ThreadsAndWaysOfAskingDoNotChangeABit) {
   for (const std::int64_t points : {5, 64, 1500}) {
     const FactorSampler sampler(factors, {points, 8}, RandomStream(3));
     const FactorEstimate serial = sampler.estimate({problem.taken}, centre);
-    const FactorEstimate threaded = sampler.estimate(
-        {problem.taken}, centre, [](std::int64_t count, const std::function<void(std::int64_t)>& body) {
-          std::vector<std::jthread> threads;
-          for (std::int64_t piece = count - 1; piece >= 0; --piece)
-            threads.emplace_back([&body, piece] { body(piece); });
-        });
+    const FactorEstimate threaded = sampler.estimate({problem.taken}, centre, Compute(3));
     EXPECT_EQ(serial.log_probability, threaded.log_probability);
     EXPECT_EQ(serial.standard_error, threaded.standard_error);
     const FactorSample sample = sampler.sample({problem.taken}, centre);

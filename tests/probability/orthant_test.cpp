@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <numbers>
-#include <thread>
 
 #include "probability/orthant_truths.h"
 #include "support/support.h"
@@ -220,16 +219,7 @@ TEST(Orthant, ThreadsDoNotChangeABitAndTheSeedDoes) {
       options.samples = 3000;
       const OrthantEstimate serial = estimate_orthant(problem, options, RandomStream(5));
       for (const int threads : {2, 3, 7}) {
-        options.parallel_for = [threads](std::int64_t count, const std::function<void(std::int64_t)>& body) {
-          std::vector<std::jthread> running;
-          for (int thread = 0; thread < threads; ++thread) {
-            running.emplace_back([&body, thread, threads, count] {
-              for (std::int64_t piece = thread; piece < count; piece += threads)
-                body(piece);
-            });
-          }
-        };
-        const OrthantEstimate threaded = estimate_orthant(problem, options, RandomStream(5));
+        const OrthantEstimate threaded = estimate_orthant(problem, options, RandomStream(5), Compute(threads));
         EXPECT_EQ(serial.log_probability, threaded.log_probability);
         EXPECT_EQ(*serial.standard_error, *threaded.standard_error);
       }

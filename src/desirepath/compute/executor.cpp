@@ -8,6 +8,7 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "desirepath/core/available_memory.h"
@@ -43,6 +44,7 @@ class Teller {
 /// So many threads that half of the addresses is left for the work, where they have a limit: each takes some for its
 /// stack, and for its heap when it first needs one, which may be later than anyone has looked at what is free.
 std::size_t threads_with_room(int count) {
+  if (count <= 1) return 0;
   constexpr double bytes_a_thread = 80 << 20;
   const auto wanted = static_cast<double>(count - 1);
   return static_cast<std::size_t>(std::min(wanted, addresses_left() / 2 / bytes_a_thread));
@@ -171,14 +173,18 @@ void Compute::for_each(std::int64_t count, const std::function<void(std::int64_t
     task(number);
     if (teller) teller->one_done();
   };
+  run_tasks(count, guarded);
+}
+
+void Compute::run_tasks(std::int64_t count, const std::function<void(std::int64_t)>& task) const {
   if (inside_task || threads() == 1 || count <= 1) {
     for (std::int64_t number = 0; number < count; ++number)
-      guarded(number);
+      task(number);
     return;
   }
   Pool::Job job;
   job.count = count;
-  job.task = &guarded;
+  job.task = &task;
   pool_->run(job);
   if (job.failure) std::rethrow_exception(job.failure);
 }
@@ -207,6 +213,97 @@ Vector Compute::sum_over(std::int64_t items, Index size, const std::function<voi
       sums[i] += sums[i + distance];
   }
   return std::move(sums[0]);
+}
+
+/// Every thread of the executor serves: it has the next thing given, works on it, and hands in what it made.
+class Compute::OrderedWork {
+ public:
+  OrderedWork(const Compute& compute, const OrderedSteps& steps)
+      : compute_(compute), steps_(steps), outcomes_(compute.most_under_way()) {}
+
+  void serve() {
+    while (true) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return is_over_ || (!is_giving_ && given_ - taken_ < outcomes_.size()); });
+      if (is_over_) return;
+      is_giving_ = true;
+      const std::size_t slot = given_ % outcomes_.size();
+      lock.unlock();
+      Outcome outcome{/*is_ready=*/true, {}};
+      bool is_more = false;
+      try {
+        compute_.check_interrupt();
+        is_more = steps_.give(slot);
+      } catch (...) {
+        outcome.failure = std::current_exception();
+      }
+      lock.lock();
+      is_giving_ = false;
+      is_over_ = is_over_ || !is_more;
+      if (is_more || outcome.failure) ++given_;
+      changed_.notify_all();
+      lock.unlock();
+      if (!is_more && !outcome.failure) return;
+      try {
+        if (is_more) steps_.work(slot);
+      } catch (...) {
+        outcome.failure = std::current_exception();
+      }
+      hand_in(slot, std::move(outcome));
+    }
+  }
+
+  void throw_failure() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  struct Outcome {
+    bool is_ready = false;
+    std::exception_ptr failure;
+  };
+
+  /// Whoever hands in what is next takes all that is ready.
+  void hand_in(std::size_t slot, Outcome outcome) {
+    std::unique_lock lock(mutex_);
+    outcomes_[slot] = std::move(outcome);
+    if (is_taking_) return;
+    is_taking_ = true;
+    while (!failure_) {
+      const std::size_t next_slot = taken_ % outcomes_.size();
+      if (!outcomes_[next_slot].is_ready) break;
+      Outcome next = std::exchange(outcomes_[next_slot], {});
+      lock.unlock();
+      try {
+        if (!next.failure) steps_.take(next_slot);
+      } catch (...) {
+        next.failure = std::current_exception();
+      }
+      lock.lock();
+      ++taken_;
+      if (next.failure) {
+        failure_ = next.failure;
+        is_over_ = true;
+      }
+      changed_.notify_all();
+    }
+    is_taking_ = false;
+  }
+
+  const Compute& compute_;
+  const OrderedSteps& steps_;
+  std::mutex mutex_;  // of all below
+  std::condition_variable changed_;
+  std::vector<Outcome> outcomes_;  // by slot
+  std::size_t given_ = 0, taken_ = 0;
+  bool is_giving_ = false, is_taking_ = false, is_over_ = false;
+  std::exception_ptr failure_;
+};
+
+void Compute::run_ordered(const OrderedSteps& steps) const {
+  OrderedWork work(*this, steps);
+  run_tasks(threads(), [&](std::int64_t) { work.serve(); });
+  work.throw_failure();
 }
 
 }  // namespace desirepath::inline compute

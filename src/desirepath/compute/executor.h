@@ -5,9 +5,13 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "desirepath/core/types.h"
 
@@ -45,8 +49,39 @@ class Compute {
   /// Sum over all items of a vector of `size` numbers: task adds its block's share to the zeros it is given.
   Vector sum_over(std::int64_t items, Index size, const std::function<void(Range, Vector&)>& task) const;
 
+  /// give() names the next thing (nothing at the end), work(thing) makes something of it on any thread, take() gets
+  /// these in the order of the things; neither give nor take is ever called twice at a time. What the first of them in
+  /// that order throws is thrown here, after all things before it are taken. At most a few things per thread are under
+  /// way.
+  template <class Give, class Work, class Take>
+  void ordered(Give give, Work work, Take take) const {
+    using Thing = typename decltype(give())::value_type;
+    struct Slot {
+      std::optional<Thing> thing;
+      std::optional<decltype(work(std::declval<Thing>()))> made;
+    };
+    std::vector<Slot> slots(most_under_way());
+    run_ordered({[&](std::size_t slot) {
+                   slots[slot].thing = give();
+                   return slots[slot].thing.has_value();
+                 },
+                 [&](std::size_t slot) { slots[slot].made.emplace(work(*std::exchange(slots[slot].thing, {}))); },
+                 [&](std::size_t slot) { take(*std::exchange(slots[slot].made, {})); }});
+  }
+
  private:
   struct Pool;
+  class OrderedWork;
+  /// The steps of ordered(), each for the thing in a slot: whether there was one more, and what to do with it.
+  struct OrderedSteps {
+    std::function<bool(std::size_t slot)> give;
+    std::function<void(std::size_t slot)> work, take;
+  };
+  std::size_t most_under_way() const { return 2 * static_cast<std::size_t>(threads()) + 1; }
+  void run_ordered(const OrderedSteps& steps) const;
+  /// task(0) .. task(count-1) on as many threads as there are.
+  void run_tasks(std::int64_t count, const std::function<void(std::int64_t)>& task) const;
+
   std::unique_ptr<Pool> pool_;
   const std::atomic<bool>* interrupt_;
   Watch watch_;

@@ -73,7 +73,7 @@ RowScores factor_mass_scores(const ThresholdedStates& thresholded, const StepRow
       for (std::int64_t row = range.first; row < range.last; ++row) {
         if (approximate(row, k) < approximate.row(row).maxCoeff() - near_best) continue;
         const KnownSigns signs = signs_of(rows, row);
-        const FactorEstimate found = samplers[static_cast<std::size_t>(k)].estimate(signs, ep.solve(signs));
+        const FactorEstimate found = samplers[static_cast<std::size_t>(k)].estimate(signs, ep.solve(signs), compute);
         scores.log_likelihood(row, k) = std::min(0.0, found.log_probability);
         scores.standard_error(row, k) = std::max(found.standard_error, found.log_probability);
       }

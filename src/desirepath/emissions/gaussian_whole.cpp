@@ -117,7 +117,7 @@ void sample_near_states(const GaussianEmission& emission, const StepRows& rows, 
           options.estimator = OrthantEstimator::tilted;
           options.samples = paths_of_score;
           const OrthantEstimate found =
-              estimate_orthant(state.with(places_of(rows.taken(row), known)), options, stream);
+              estimate_orthant(state.with(places_of(rows.taken(row), known)), options, stream, compute);
           scores.log_likelihood(row, k) = found.log_probability;
           scores.standard_error(row, k) = *found.standard_error;
         }

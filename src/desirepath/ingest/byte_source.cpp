@@ -333,4 +333,29 @@ std::unique_ptr<ByteSource> open_bytes(const std::filesystem::path& path, FileKi
   return std::make_unique<FileBytes>(path);
 }
 
+namespace {
+
+class TextBytes : public ByteSource {
+ public:
+  explicit TextBytes(std::string text) : text_(std::move(text)) {}
+  std::size_t read(std::span<char> buffer) override {
+    const std::size_t count = text_.copy(buffer.data(), buffer.size(), done_);
+    done_ += count;
+    return count;
+  }
+  double fraction() const override {
+    return text_.empty() ? 1 : static_cast<double>(done_) / static_cast<double>(text_.size());
+  }
+
+ private:
+  std::string text_;
+  std::size_t done_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSource> bytes_of_text(std::string text) {
+  return std::make_unique<TextBytes>(std::move(text));
+}
+
 }  // namespace desirepath::inline ingest

@@ -37,5 +37,7 @@ class ByteSource {
 
 /// kind: text, gzip or zstd.
 std::unique_ptr<ByteSource> open_bytes(const std::filesystem::path& path, FileKind kind);
+/// Of a text in memory.
+std::unique_ptr<ByteSource> bytes_of_text(std::string text);
 
 }  // namespace desirepath::inline ingest

@@ -104,16 +104,16 @@ class StatusRules {
   void decide(std::size_t s, std::span<EnrollmentStatus> status) const {
     const std::span<const Row> rows = sifted_.rows_of(s);
     for (const Row& row : rows) {
-      if (row.presence == Fate::kept) status[static_cast<std::size_t>(row.when - 1)] = EnrollmentStatus::enrolled;
+      if (row.presence == Fate::kept) status[static_cast<std::size_t>(row.period - 1)] = EnrollmentStatus::enrolled;
     }
     if (absent_ == AbsentRule::unknown) return;
-    const std::int32_t first = rows.front().when, last = rows.back().when;  // they come by period
+    const std::int32_t first = rows.front().period, last = rows.back().period;  // they come by period
     auto row = rows.begin();
     for (std::size_t at = 0; at < status.size(); ++at) {
       const auto period = static_cast<std::int32_t>(at + 1);
-      while (row != rows.end() && row->when < period)
+      while (row != rows.end() && row->period < period)
         ++row;
-      const bool has_rows = row != rows.end() && row->when == period;
+      const bool has_rows = row != rows.end() && row->period == period;
       if (!has_rows) status[at] = without_rows(s, period, first, last);
     }
   }
@@ -148,7 +148,7 @@ class StatusRules {
 CohortParts assemble_cohort(const RowCollection& collection, const SiftedRows& sifted, const TableOptions& options) {
   int periods = 0;
   for (const Row& row : sifted.rows) {
-    if (row.presence == Fate::kept) periods = std::max(periods, row.when);
+    if (row.presence == Fate::kept) periods = std::max<int>(periods, row.period);
   }
   CohortParts parts;
   std::vector<Id> number;
@@ -174,7 +174,7 @@ CohortParts assemble_cohort(const RowCollection& collection, const SiftedRows& s
     const std::span<const Row> rows = sifted.rows_of(s);
     auto row = rows.begin();
     for (int period = 1; period <= periods; ++period) {
-      for (; row != rows.end() && row->when <= period; ++row) {
+      for (; row != rows.end() && row->period <= period; ++row) {
         if (row->presence != Fate::kept) continue;
         if (has_terms && row->term >= 0) {
           std::int16_t& term = parts.calendar.term_of[first + static_cast<std::size_t>(period - 1)];

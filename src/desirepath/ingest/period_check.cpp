@@ -33,7 +33,7 @@ void PeriodCheck::note(std::size_t column, std::uint32_t student, int period, st
 void PeriodCheck::add(Column& column, const Seen& seen) {
   if (!column.seen.empty()) {
     Seen& last = column.seen.back();
-    if (last.student == seen.student && last.year == seen.year) {
+    if (last.student == seen.student && last.academic_year == seen.academic_year) {
       last.first = std::min(last.first, seen.first);
       last.last = std::max(last.last, seen.last);
       return;
@@ -45,10 +45,11 @@ void PeriodCheck::add(Column& column, const Seen& seen) {
 }
 
 void PeriodCheck::fold(Column& column) {
-  std::ranges::sort(column.seen, {}, [](const Seen& seen) { return std::tuple(seen.student, seen.year, seen.first); });
+  std::ranges::sort(column.seen, {},
+                    [](const Seen& seen) { return std::tuple(seen.student, seen.academic_year, seen.first); });
   std::vector<Seen> folded;
   for (const Seen& seen : column.seen) {
-    if (!folded.empty() && folded.back().student == seen.student && folded.back().year == seen.year)
+    if (!folded.empty() && folded.back().student == seen.student && folded.back().academic_year == seen.academic_year)
       folded.back().last = std::max(folded.back().last, seen.last);
     else
       folded.push_back(seen);
@@ -70,7 +71,7 @@ void PeriodCheck::take_in(const PeriodCheck& part, const std::vector<std::uint32
     }
     for (const Seen& seen : part.columns_[c].seen) {
       const std::uint32_t student = students[seen.student];
-      if (student < most_students) add(here, {student, seen.year, seen.first, seen.last});
+      if (student < most_students) add(here, {student, seen.academic_year, seen.first, seen.last});
     }
   }
 }

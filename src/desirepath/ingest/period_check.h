@@ -33,7 +33,7 @@ class PeriodCheck {
  private:
   struct Seen {
     std::uint32_t student;
-    std::int32_t year;
+    std::int32_t academic_year;
     std::int16_t first, last;  // periods
   };
   struct Column {

@@ -12,10 +12,9 @@
 
 namespace desirepath::inline ingest {
 
-Preparation prepare_tables(const std::vector<std::string>& sources, const TableOptions& options,
-                           const ProgressSink& progress) {
-  options.validate();
-  RowCollection collection = collect_rows(expand_sources(sources), options, progress);
+namespace {
+
+Preparation prepare_collection(RowCollection collection, const TableOptions& options, const Compute& compute) {
   Preparation made;
   made.report = PrepareReport::of_reading(collection, options);
   if (made.report.rows_in == 0) {
@@ -30,7 +29,7 @@ Preparation prepare_tables(const std::vector<std::string>& sources, const TableO
     made.failure = concat(made.report.sources.front().file, ": ", collection.question);
     return made;
   }
-  const SiftedRows sifted = apply_rules(collection, options);
+  const SiftedRows sifted = apply_rules(collection, options, compute);
   made.report.count_fates(collection, sifted, options);
   made.failure = nothing_left(collection, sifted, options);
   if (!made.failure.empty()) return made;
@@ -43,18 +42,36 @@ Preparation prepare_tables(const std::vector<std::string>& sources, const TableO
   return made;
 }
 
-InputCheck check_tables(const std::vector<std::string>& sources, TableOptions options, const ProgressSink& progress) {
+Prepared with_cohort(Preparation made) {
+  if (!made.cohort) throw InputError(made.failure);
+  return {std::move(*made.cohort), std::move(made.report)};
+}
+
+}  // namespace
+
+Preparation prepare_tables(const std::vector<std::string>& sources, const TableOptions& options, const Compute& compute,
+                           const ProgressSink& progress) {
+  options.validate();
+  return prepare_collection(collect_rows(expand_sources(sources), options, compute, progress), options, compute);
+}
+
+InputCheck check_tables(const std::vector<std::string>& sources, TableOptions options, const Compute& compute,
+                        const ProgressSink& progress) {
   const double max_bad = std::exchange(options.max_bad, 1);
-  InputCheck check(prepare_tables(sources, options, progress));
+  InputCheck check(prepare_tables(sources, options, compute, progress));
   check.failure = check.report.too_many_rejected(max_bad).value_or(check.failure);
   return check;
 }
 
-Prepared prepare_cohort(const std::vector<std::string>& sources, const TableOptions& options,
+Prepared prepare_cohort(const std::vector<std::string>& sources, const TableOptions& options, const Compute& compute,
                         const ProgressSink& progress) {
-  Preparation made = prepare_tables(sources, options, progress);
-  if (!made.cohort) throw InputError(made.failure);
-  return {std::move(*made.cohort), std::move(made.report)};
+  return with_cohort(prepare_tables(sources, options, compute, progress));
+}
+
+Prepared prepare_rows(TableInMemory table, const TableOptions& options, const Compute& compute,
+                      const ProgressSink& progress) {
+  options.validate();
+  return with_cohort(prepare_collection(collect_rows(std::move(table), options, compute, progress), options, compute));
 }
 
 }  // namespace desirepath::inline ingest

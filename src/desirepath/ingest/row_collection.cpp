@@ -12,9 +12,9 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/ingest/byte_source.h"
 #include "desirepath/ingest/course_list.h"
 #include "desirepath/ingest/missing_values.h"
-#include "desirepath/ingest/ordered_work.h"
 #include "desirepath/ingest/row_part.h"
 #include "desirepath/ingest/source.h"
 #include "desirepath/ingest/term_labels.h"
@@ -24,7 +24,7 @@ namespace desirepath::inline ingest {
 namespace {
 
 auto order_of(const Row& row) {
-  return std::tuple(row.student, row.course, row.when, row.units, row.term, row.fate, row.presence);
+  return std::tuple(row.student, row.course, row.period, row.units, row.term, row.fate, row.presence);
 }
 
 }  // namespace
@@ -50,8 +50,9 @@ void fold_equal_rows(std::vector<Row>& rows) {
 
 class Collector {
  public:
-  explicit Collector(const TableOptions& options)
+  Collector(const TableOptions& options, const Compute& compute)
       : options_(options),
+        compute_(compute),
         missing_(options.missing),
         grades_(GradeRules(options.failing_grades, options.withdrawn_grades, options.pass_mark)) {
     if (!options.terms_file.empty()) house_terms_ = terms_from_table(read_small_table(options.terms_file.string()));
@@ -63,23 +64,21 @@ class Collector {
   void read(const std::vector<std::string>& files, const ProgressSink& progress) {
     for (std::size_t f = 0; f < files.size(); ++f) {
       const std::int64_t rejected_before = out_.rejects.count();
-      MappedSource source = open_source(files[f], f, options_, out_.rejects);
-      if (f == 0) limit_rows();
-      out_.notes.insert(out_.notes.end(), source.notes.begin(), source.notes.end());
-      const RowReading reading = settle_rules(source, files[f]);
-      FileRows file{reading, files[f], f, attribute_columns(source), out_.rows.size(), 0, 0, {}};
-      const auto tell = [&](double done) {
+      const MappedSource source = open_source(files[f], f, options_, compute_.threads(), out_.rejects);
+      read_source(source, files[f], rejected_before, [&](double done) {
         if (progress) progress({"read", (static_cast<double>(f) + done) / static_cast<double>(files.size())});
-      };
-      if (source.rows->begin_pieces())
-        read_pieces(*source.rows, file, tell);
-      else
-        read_batches(*source.rows, file, tell);
-      // Rows the reader itself rejected were never seen here.
-      const std::int64_t unseen = out_.rejects.count() - rejected_before - file.rejected;
-      out_.sources.push_back({files[f], source.rows->description(), source.preset, source.mapping, file.seen + unseen});
-      note_missing(file);
+      });
     }
+  }
+
+  void read(TableInMemory table, const ProgressSink& progress) {
+    if (!table.course_list.empty()) {
+      const SmallTable list = read_small_table(bytes_of_text(std::move(table.course_list)), "course list");
+      out_.listed = courses_from_table(list, options_.map, missing_);
+    }
+    read_source(map_source(std::move(table.rows), table.name, options_), table.name, 0, [&](double done) {
+      if (progress) progress({"read", done});
+    });
   }
 
   RowCollection take() {
@@ -124,6 +123,23 @@ class Collector {
   };
   using Tell = std::function<void(double done)>;
 
+  void read_source(const MappedSource& source, const std::string& name, std::int64_t rejected_before,
+                   const Tell& tell) {
+    const std::size_t number = out_.sources.size();
+    if (number == 0) limit_rows();
+    out_.notes.insert(out_.notes.end(), source.notes.begin(), source.notes.end());
+    const RowReading reading = settle_rules(source, name);
+    FileRows file{reading, name, number, attribute_columns(source), out_.rows.size(), 0, 0, {}};
+    if (source.rows->begin_pieces())
+      read_pieces(*source.rows, file, tell);
+    else
+      read_batches(*source.rows, file, tell);
+    // Rows the reader itself rejected were never seen here.
+    const std::int64_t unseen = out_.rejects.count() - rejected_before - file.rejected;
+    out_.sources.push_back({name, source.rows->description(), source.preset, source.mapping, file.seen + unseen});
+    note_missing(file);
+  }
+
   /// What comes one after the other and nowhere else.
   void read_batches(RowSource& source, FileRows& file, const Tell& tell) {
     constexpr std::int64_t enough = 50'000;
@@ -131,6 +147,7 @@ class Collector {
     std::optional<RowPart> part;
     bool is_more = true;
     while (is_more) {
+      compute_.check_interrupt();
       is_more = source.next(batch);
       if (is_more) {
         if (!part) part.emplace(file.reading);
@@ -182,7 +199,7 @@ class Collector {
       records += rows.piece->record_count();
       before = std::move(rows.piece);
     };
-    OrderedWork(give, read, take).run(options_.threads);
+    compute_.ordered(give, read, take);
   }
 
   /// The next part of a file; records: before it.
@@ -226,16 +243,11 @@ class Collector {
     out_.school.take_in(part.school, courses);
     grades_.take_in(part.grades, students);
     const bool from_entry = file.reading.from_entry();
-    for (RowPart::NumberedRow& numbered : part.rows) {
-      Row& row = numbered.row;
+    for (Row& row : part.rows) {
       row.student = students[row.student];
       if (row.course != StringInterner::none) row.course = courses[row.course];
-      const std::int32_t term = numbered.label < 0 ? -1 : terms[static_cast<std::size_t>(numbered.label)];
-      if (from_entry)
-        row.when = term;
-      else if (term <= most_labels)
-        row.term = static_cast<std::int16_t>(term);
-      else
+      if (row.term >= 0) row.term = terms[static_cast<std::size_t>(row.term)];
+      if (!from_entry && row.term > most_labels)
         refuse_labels(concat("over ", with_separators(most_labels), " different terms"));
       if (out_.rows.empty() || !out_.rows.back().takes_in(row)) out_.rows.push_back(row);
     }
@@ -367,20 +379,18 @@ class Collector {
     }
     out_.term_rows.assign(understood.terms.size(), 0);
     for (Row& row : out_.rows) {
-      const std::int32_t label = from_entry ? row.when : row.term;
-      const std::int32_t number = label < 0 ? -1 : understood.of_label[static_cast<std::size_t>(label)];
-      row.term = static_cast<std::int16_t>(number);
-      if (from_entry) row.when = number;
-      if (number < 0) continue;
-      out_.term_rows[static_cast<std::size_t>(number)] += 1 + std::int64_t{row.copies};
+      if (row.term >= 0) row.term = understood.of_label[static_cast<std::size_t>(row.term)];
+      if (row.term < 0) continue;
+      const auto number = static_cast<std::size_t>(row.term);
+      out_.term_rows[number] += 1 + std::int64_t{row.copies};
       if (row.fate == Fate::where) continue;
-      const Term& term = understood.terms[static_cast<std::size_t>(number)];
+      const Term& term = understood.terms[number];
       if (term.summer && options_.summer == RowRule::drop) row.fate = row.presence = Fate::summer;
     }
     for (std::int32_t& entry : out_.entry)
       entry = entry < 0 ? -1 : understood.of_label[static_cast<std::size_t>(entry)];
     // A row that is not selected and whose term is unlike the others says nothing.
-    if (from_entry) std::erase_if(out_.rows, [](const Row& row) { return row.when < 0; });
+    if (from_entry) std::erase_if(out_.rows, [](const Row& row) { return row.term < 0; });
     out_.terms = std::move(understood.terms);
     out_.term_names = std::move(understood.names);
   }
@@ -431,6 +441,7 @@ class Collector {
   }
 
   const TableOptions& options_;
+  const Compute& compute_;
   MissingValues missing_;
   GradeTally grades_;
   std::map<std::string, Term> house_terms_;
@@ -447,10 +458,17 @@ class Collector {
 
 }  // namespace
 
-RowCollection collect_rows(const std::vector<std::string>& files, const TableOptions& options,
+RowCollection collect_rows(const std::vector<std::string>& files, const TableOptions& options, const Compute& compute,
                            const ProgressSink& progress) {
-  Collector collector(options);
+  Collector collector(options, compute);
   collector.read(files, progress);
+  return collector.take();
+}
+
+RowCollection collect_rows(TableInMemory table, const TableOptions& options, const Compute& compute,
+                           const ProgressSink& progress) {
+  Collector collector(options, compute);
+  collector.read(std::move(table), progress);
   return collector.take();
 }
 

@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "desirepath/compute/executor.h"
 #include "desirepath/core/progress.h"
 #include "desirepath/ingest/grades.h"
 #include "desirepath/ingest/prepare_report.h"
+#include "desirepath/ingest/row_source.h"
 #include "desirepath/ingest/string_interner.h"
 #include "desirepath/ingest/table_options.h"
 #include "desirepath/ingest/term.h"
@@ -38,9 +40,9 @@ enum class Fate : std::uint8_t {
 struct Row {
   std::uint32_t student = 0;
   std::uint32_t course = StringInterner::none;  // none: the row marks presence alone
-  std::int32_t when = 0;                        // number of the term, or the period itself; the period once known
+  std::int32_t term = -1;                       // number of its term, while reading of the term's label; -1: not known
   float units = 0;                              // where they count
-  std::int16_t term = -1;  // number of its term where it is known; while reading, of the label beside a period
+  std::int16_t period = 0;  // as given, or counted from entry by the rules (row_rules.h); 0: not counted yet
   Fate fate = Fate::kept;
   Fate presence = Fate::kept;  // the rule that ended the student's presence in the period, or kept
   std::uint32_t copies = 0;    // rows equal in all of this that came as well and are not kept
@@ -58,7 +60,7 @@ struct Row {
 /// order of rows.
 struct AttributeColumn {
   struct Value {
-    std::int64_t when = std::numeric_limits<std::int64_t>::min();
+    std::int64_t time = std::numeric_limits<std::int64_t>::min();
     std::uint32_t value = StringInterner::none;
   };
   static constexpr std::size_t most_varying_values = 1000;
@@ -69,7 +71,7 @@ struct AttributeColumn {
   bool varies = false;   // within a student
   bool dropped = false;  // it varies and has too many values: a number of the row, not of the student
 
-  void note(std::uint32_t student, std::string_view text, std::int64_t when);
+  void note(std::uint32_t student, std::string_view text, std::int64_t time);
   /// What a part says, whose students have these numbers here.
   void take_in(const AttributeColumn& part, const std::vector<std::uint32_t>& students);
   std::uint32_t value_of(std::uint32_t student) const {
@@ -137,7 +139,9 @@ struct RowCollection {
 };
 
 /// Throws InputError for a file that cannot be read as a table, OptionError for one that lacks what a rule needs.
-RowCollection collect_rows(const std::vector<std::string>& files, const TableOptions& options,
+RowCollection collect_rows(const std::vector<std::string>& files, const TableOptions& options, const Compute& compute,
+                           const ProgressSink& progress);
+RowCollection collect_rows(TableInMemory table, const TableOptions& options, const Compute& compute,
                            const ProgressSink& progress);
 
 }  // namespace desirepath::inline ingest

@@ -62,9 +62,9 @@ void RowPart::add_row() {
     return;
   }
   Row row;
-  std::int64_t when = 0;  // for the order of attribute values
-  std::int32_t term = -1, entry_term = -1;
-  if (!read_time(row, term, when) || !read_units(row) || !read_entry(entry_term)) return;
+  std::int64_t time = 0;
+  std::int32_t entry_term = -1;
+  if (!read_time(row, time) || !read_units(row) || !read_entry(entry_term)) return;
   row.student = students.number_of(student);
   if (has_course)
     read_course(course, row);
@@ -72,10 +72,9 @@ void RowPart::add_row() {
     ++courses_not_computed;
   note_entry(row.student, entry_term);
   note_finished(row.student);
-  note_attributes(row.student, when);
+  note_attributes(row.student, time);
   if (!reading_->from_entry()) note_period(row);
-  const bool is_known = !rows.empty() && rows.back().label == term && rows.back().row.takes_in(row);
-  if (!is_known) rows.push_back({row, term});
+  if (rows.empty() || !rows.back().takes_in(row)) rows.push_back(row);
 }
 
 void RowPart::add_presence(std::string_view student) {
@@ -89,12 +88,12 @@ void RowPart::add_presence(std::string_view student) {
   }
   Row row;
   row.student = students.number_of(student);
-  row.when = period.value_or(0);
+  row.term = term;
+  row.period = static_cast<std::int16_t>(period.value_or(0));
   row.fate = row.presence = Fate::where;
   if (!named.empty() && reading_->from_entry()) note_entry(row.student, terms.number_of(named, {.entry = true}));
   note_finished(row.student);
-  const bool is_known = !rows.empty() && rows.back().label == term && rows.back().row.takes_in(row);
-  if (!is_known) rows.push_back({row, term});
+  if (rows.empty() || !rows.back().takes_in(row)) rows.push_back(row);
 }
 
 void RowPart::note_entry(std::uint32_t student, std::int32_t term) {
@@ -116,7 +115,7 @@ void RowPart::note_finished(std::uint32_t student) {
 void RowPart::note_period(const Row& row) {
   const auto note = [&](std::size_t place, const std::optional<std::size_t>& column) {
     const std::string_view written = text(column);
-    if (!reading_->missing.contains(written)) period_check.note(place, row.student, row.when, written);
+    if (!reading_->missing.contains(written)) period_check.note(place, row.student, row.period, written);
   };
   note(0, reading_->source.term);
   for (std::size_t a = 0; a < attributes.size(); ++a)
@@ -124,14 +123,14 @@ void RowPart::note_period(const Row& row) {
 }
 
 /// Terms stay labels here: what they mean is known when all have been seen.
-bool RowPart::read_time(Row& row, std::int32_t& term, std::int64_t& when) {
+bool RowPart::read_time(Row& row, std::int64_t& time) {
   const std::string_view written = cell(reading_->source.term);
-  term = written.empty() ? -1 : terms.number_of(written);
-  if (reading_->from_entry() && term < 0) {
+  row.term = written.empty() ? -1 : terms.number_of(written);
+  if (reading_->from_entry() && row.term < 0) {
     if (written.empty()) return reject("term", "no term");
     return reject("term", "term not understood", may_be_named(written) ? written : std::string_view());
   }
-  if (term >= 0) when = terms.rough_key(term);
+  if (row.term >= 0) time = terms.rough_key(row.term);
   if (reading_->from_entry()) return true;
   const std::string_view period_text = cell(reading_->source.period);
   const auto period = period_in(period_text);
@@ -139,8 +138,8 @@ bool RowPart::read_time(Row& row, std::int32_t& term, std::int64_t& when) {
     return reject("period",
                   period_text.empty() ? "no period" : concat("period is not a whole number from 1 to ", most_periods));
   }
-  row.when = *period;
-  if (term < 0) when = *period;
+  row.period = static_cast<std::int16_t>(*period);
+  if (row.term < 0) time = *period;
   return true;
 }
 
@@ -184,11 +183,11 @@ void RowPart::read_course(std::string_view name, Row& row) {
   if (meaning == GradeMeaning::failed && reading_->options.passed_only) row.fate = Fate::not_passed;
 }
 
-void RowPart::note_attributes(std::uint32_t student, std::int64_t when) {
+void RowPart::note_attributes(std::uint32_t student, std::int64_t time) {
   for (std::size_t a = 0; a < attributes.size(); ++a) {
     const std::string_view value = cell(reading_->source.attributes[a].column);
     AttributeColumn& column = attributes[a];
-    if (!value.empty() && !column.dropped) column.note(student, value, when);
+    if (!value.empty() && !column.dropped) column.note(student, value, time);
   }
 }
 

@@ -37,10 +37,6 @@ std::optional<int> period_in(std::string_view text);
 
 class RowPart {
  public:
-  struct NumberedRow {
-    Row row;
-    std::int32_t label = -1;  // of its term
-  };
   struct Rejected {
     std::int64_t record = 0;
     std::string column;
@@ -59,7 +55,7 @@ class RowPart {
   StringInterner students, courses;
   StringInterner other_students, other_courses;  // of rows that are not selected
   TermLabels terms;
-  std::vector<NumberedRow> rows;
+  std::vector<Row> rows;
   std::vector<std::int32_t> entry;  // by student: label of the term of entry, else -1
   std::vector<bool> finished;       // by student; shorter where the last have not
   FinishedCells finished_cells;
@@ -88,14 +84,15 @@ class RowPart {
   void add_row();
   /// All that a row which is not selected says: that the student was there.
   void add_presence(std::string_view student);
-  bool read_time(Row& row, std::int32_t& term, std::int64_t& when);
+  /// time: for the order of attribute values.
+  bool read_time(Row& row, std::int64_t& time);
   void note_entry(std::uint32_t student, std::int32_t term);
   void note_finished(std::uint32_t student);
   void note_period(const Row& row);
   bool read_units(Row& row);
   bool read_entry(std::int32_t& term);
   void read_course(std::string_view name, Row& row);
-  void note_attributes(std::uint32_t student, std::int64_t when);
+  void note_attributes(std::uint32_t student, std::int64_t time);
   bool may_be_named(std::string_view term) const;
 
   const RowReading* reading_;

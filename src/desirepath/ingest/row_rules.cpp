@@ -1,16 +1,17 @@
 #include "desirepath/ingest/row_rules.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <unordered_map>
 #include <utility>
 
-#include "desirepath/ingest/ordered_work.h"
-
 namespace desirepath::inline ingest {
 
 namespace {
+
+constexpr std::int64_t students_per_task = 4096;
 
 void end_presence(std::span<Row> rows, Fate fate) {
   for (Row& row : rows) {
@@ -19,7 +20,7 @@ void end_presence(std::span<Row> rows, Fate fate) {
   }
 }
 
-SiftedRows group_by_student(RowCollection& collection, int threads) {
+SiftedRows group_by_student(RowCollection& collection, const Compute& compute) {
   std::vector<Row> unsorted = std::move(collection.rows);
   SiftedRows sifted;
   sifted.students = collection.students.in_natural_order();
@@ -42,28 +43,35 @@ SiftedRows group_by_student(RowCollection& collection, int threads) {
   }
   std::vector<std::size_t> next(sifted.begin.begin(), sifted.begin.end() - 1);
   sifted.rows.resize(unsorted.size());
-  on_threads(threads, place.size(), [&](std::size_t first, std::size_t last_one) {
+  // Every block looks at all rows: there are no more of them than threads.
+  const std::int64_t students = std::ssize(place), threads = compute.threads();
+  compute.for_blocks(students, std::max(students_per_task, (students + threads - 1) / threads), [&](Range block) {
     for (const Row& row : unsorted) {
       const std::uint32_t student = place[row.student];
-      if (student >= first && student < last_one) sifted.rows[next[student]++] = row;
+      if (student >= block.first && student < block.last) sifted.rows[next[student]++] = row;
     }
   });
   return sifted;
+}
+
+/// Whatever lies so far off is later than any period that counts.
+std::int16_t period_of(std::int32_t period) {
+  return static_cast<std::int16_t>(std::min<std::int32_t>(period, std::numeric_limits<std::int16_t>::max()));
 }
 
 /// From the number of its term to the period of each row, where years or terms since entry count; the step of period 1.
 std::int32_t set_periods(const RowCollection& collection, const TermCalendar& calendar, std::uint32_t student,
                          std::span<Row> rows) {
   const auto key = [&](std::int32_t number) { return collection.terms[static_cast<std::size_t>(number)].key(); };
-  std::int32_t entry = std::ranges::min(rows, {}, [&](const Row& row) { return key(row.when); }).when;
+  std::int32_t entry = std::ranges::min(rows, {}, [&](const Row& row) { return key(row.term); }).term;
   const std::int32_t named = student < collection.entry.size() ? collection.entry[student] : -1;
   if (named >= 0 && key(named) <= key(entry)) entry = named;
   // A summer term shares the place of the one before it, which may lie before the first of a year that is named.
-  const auto step_of_row = [&](const Row& row) { return calendar.step_of(row.when); };
+  const auto step_of_row = [&](const Row& row) { return calendar.step_of(row.term); };
   const std::int32_t first_step =
       std::min(calendar.step_of(entry), step_of_row(std::ranges::min(rows, {}, step_of_row)));
   for (Row& row : rows)
-    row.when = calendar.step_of(row.when) - first_step + 1;
+    row.period = period_of(calendar.step_of(row.term) - first_step + 1);
   return first_step;
 }
 
@@ -74,9 +82,9 @@ std::vector<std::pair<std::int32_t, std::int32_t>> first_terms(const RowCollecti
   std::vector<std::pair<std::int32_t, std::int32_t>> found;
   for (const Row& row : rows) {
     if (row.term < 0) continue;
-    const auto at = std::ranges::lower_bound(found, row.when, {}, &std::pair<std::int32_t, std::int32_t>::first);
-    if (at == found.end() || at->first != row.when)
-      found.emplace(at, row.when, row.term);
+    const auto at = std::ranges::lower_bound(found, row.period, {}, &std::pair<std::int32_t, std::int32_t>::first);
+    if (at == found.end() || at->first != row.period)
+      found.emplace(at, row.period, row.term);
     else if (key(row.term) < key(at->second))
       at->second = row.term;
   }
@@ -111,9 +119,9 @@ std::int32_t first_step_of_given(const RowCollection& collection, const TermCale
 
 void end_after_last_period(std::span<Row> rows, int last_period, LaterRule rule) {
   for (Row& row : rows) {
-    if (row.when <= last_period) continue;
+    if (row.period <= last_period) continue;
     if (rule == LaterRule::last)
-      row.when = last_period;
+      row.period = static_cast<std::int16_t>(last_period);
     else
       end_presence({&row, 1}, Fate::later);
   }
@@ -122,7 +130,7 @@ void end_after_last_period(std::span<Row> rows, int last_period, LaterRule rule)
 void mark_duplicates(std::span<Row> rows) {
   for (std::size_t i = 1; i < rows.size(); ++i) {
     const Row& before = rows[i - 1];
-    const bool same = rows[i].counts() && rows[i].when == before.when && rows[i].course == before.course;
+    const bool same = rows[i].counts() && rows[i].period == before.period && rows[i].course == before.course;
     if (same && (before.fate == Fate::kept || before.fate == Fate::duplicate)) rows[i].fate = Fate::duplicate;
   }
 }
@@ -131,11 +139,11 @@ void mark_repeats(std::span<Row> rows, RepeatRule rule) {
   std::unordered_map<std::uint32_t, std::int32_t> period;  // of each course, that counts
   for (const Row& row : rows) {
     if (!row.counts()) continue;
-    const auto [known, added] = period.emplace(row.course, row.when);
-    if (!added && rule == RepeatRule::last) known->second = row.when;
+    const auto [known, added] = period.emplace(row.course, row.period);
+    if (!added && rule == RepeatRule::last) known->second = row.period;
   }
   for (Row& row : rows) {
-    if (row.counts() && period[row.course] != row.when) row.fate = Fate::repeat;
+    if (row.counts() && period[row.course] != row.period) row.fate = Fate::repeat;
   }
 }
 
@@ -145,7 +153,7 @@ void mark_part_time(std::span<Row> rows, const TableOptions& options) {
     int courses = 0;
     double units = 0;
     bool present = false;
-    for (; end < rows.size() && rows[end].when == rows[begin].when; ++end) {
+    for (; end < rows.size() && rows[end].period == rows[begin].period; ++end) {
       present = present || rows[end].presence == Fate::kept;
       if (!rows[end].counts()) continue;
       ++courses;
@@ -163,7 +171,7 @@ void mark_few_periods(std::span<Row> rows, int least) {
   int periods = 0;
   std::int32_t last = 0;
   for (const Row& row : rows) {
-    if (row.presence == Fate::kept && std::exchange(last, row.when) != row.when) ++periods;
+    if (row.presence == Fate::kept && std::exchange(last, row.period) != row.period) ++periods;
   }
   if (periods < least) end_presence(rows, Fate::few_periods);
 }
@@ -197,7 +205,7 @@ int last_period_of(PeriodRule rule, const TableOptions& options) {
 void apply_to_student(std::span<Row> rows, int last_period, const TableOptions& options) {
   end_after_last_period(rows, last_period, options.later);
   std::ranges::sort(rows, [](const Row& a, const Row& b) {
-    if (a.when != b.when) return a.when < b.when;
+    if (a.period != b.period) return a.period < b.period;
     if (a.course != b.course) return a.course < b.course;
     if (a.fate != b.fate) return a.fate > b.fate;  // a row that counts stands for its duplicates
     return a.units > b.units;                      // whichever came first
@@ -210,8 +218,8 @@ void apply_to_student(std::span<Row> rows, int last_period, const TableOptions& 
 
 }  // namespace
 
-SiftedRows apply_rules(RowCollection& collection, const TableOptions& options) {
-  SiftedRows sifted = group_by_student(collection, options.threads);
+SiftedRows apply_rules(RowCollection& collection, const TableOptions& options, const Compute& compute) {
+  SiftedRows sifted = group_by_student(collection, compute);
   sifted.last_period = last_period_of(collection.periods, options);
   sifted.calendar = TermCalendar(collection);
   const bool from_entry = collection.periods != PeriodRule::as_given;
@@ -220,8 +228,8 @@ SiftedRows apply_rules(RowCollection& collection, const TableOptions& options) {
                                                                                  : PeriodStep::year);
   sifted.presence.resize(sifted.students.size());
   sifted.first_step.resize(sifted.students.size());
-  on_threads(options.threads, sifted.students.size(), [&](std::size_t first, std::size_t last) {
-    for (std::size_t s = first; s < last; ++s) {
+  compute.for_blocks(std::ssize(sifted.students), students_per_task, [&](Range block) {
+    for (auto s = static_cast<std::size_t>(block.first); s < static_cast<std::size_t>(block.last); ++s) {
       const std::span<Row> rows(sifted.rows.data() + sifted.begin[s], sifted.rows.data() + sifted.begin[s + 1]);
       if (rows.empty()) {  // none is selected, and nobody can say when
         sifted.presence[s] = Fate::where;

@@ -28,6 +28,6 @@ struct SiftedRows {
 };
 
 /// Takes the rows out of the collection.
-SiftedRows apply_rules(RowCollection& collection, const TableOptions& options);
+SiftedRows apply_rules(RowCollection& collection, const TableOptions& options, const Compute& compute);
 
 }  // namespace desirepath::inline ingest

@@ -62,4 +62,11 @@ class RowSource {
   virtual std::int64_t records_before_pieces() const { return 0; }
 };
 
+/// A table that is not in a file.
+struct TableInMemory {
+  std::string name;  // in messages, in the place of a file's
+  std::unique_ptr<RowSource> rows;
+  std::string course_list;  // the text of a course file; empty: none
+};
+
 }  // namespace desirepath::inline ingest

@@ -27,8 +27,8 @@ void CourseText::take_in(const CourseText& part, const std::vector<std::uint32_t
   }
 }
 
-void AttributeColumn::note(std::uint32_t student, std::string_view text, std::int64_t when) {
-  keep(student, {when, values.number_of(text)});
+void AttributeColumn::note(std::uint32_t student, std::string_view text, std::int64_t time) {
+  keep(student, {time, values.number_of(text)});
   drop_if_needless();
 }
 
@@ -41,7 +41,7 @@ void AttributeColumn::take_in(const AttributeColumn& part, const std::vector<std
     number.push_back(values.number_of(part.values.text(v)));
   for (std::size_t s = 0; s < part.of_student.size(); ++s) {
     const Value& value = part.of_student[s];
-    if (value.value != StringInterner::none) keep(students[s], {value.when, number[value.value]});
+    if (value.value != StringInterner::none) keep(students[s], {value.time, number[value.value]});
   }
   drop_if_needless();
 }
@@ -50,11 +50,11 @@ void AttributeColumn::keep(std::uint32_t student, const Value& value) {
   if (student >= of_student.size()) of_student.resize(student + 1);
   Value& known = of_student[student];
   if (known.value == value.value) {
-    known.when = std::max(known.when, value.when);
+    known.time = std::max(known.time, value.time);
     return;
   }
   varies = varies || known.value != StringInterner::none;
-  if (value.when >= known.when) known = value;  // rows come in the order of the file, whatever thread has read them
+  if (value.time >= known.time) known = value;  // rows come in the order of the file, whatever thread has read them
 }
 
 void AttributeColumn::drop_if_needless() {

@@ -235,7 +235,8 @@ struct OpenTable {
   }
 };
 
-OpenTable open_table(const std::string& path, std::size_t number, const TableOptions& options, RejectLog& rejects) {
+OpenTable open_table(const std::string& path, std::size_t number, const TableOptions& options, int threads,
+                     RejectLog& rejects) {
   const FileKindInfo kind = detect_file_kind(path);
   if (kind.kind == FileKind::foreign) throw InputError(concat(path, ": this is ", kind.name, "; ", kind.remedy));
   if (kind.kind == FileKind::archive) {
@@ -254,9 +255,9 @@ OpenTable open_table(const std::string& path, std::size_t number, const TableOpt
                              " are for text files, this is ", kind.name));
   OpenTable table;
   if (kind.kind == FileKind::parquet) {
-    table.sql = SqlTable::of_parquet(path, options.threads);
+    table.sql = SqlTable::of_parquet(path, threads);
   } else if (kind.kind == FileKind::duckdb) {
-    table.sql = SqlTable::of_database(path, options.table, options.threads);
+    table.sql = SqlTable::of_database(path, options.table, threads);
   } else if (kind.kind == FileKind::workbook) {
     table.rows = open_workbook(path, options.table, number, rejects);
   } else {
@@ -291,10 +292,7 @@ void shape(OpenTable& table, const std::string& path, const TableOptions& option
   }
 }
 
-}  // namespace
-
-MappedSource open_source(const std::string& path, std::size_t number, const TableOptions& options, RejectLog& rejects) {
-  OpenTable opened = open_table(path, number, options, rejects);
+MappedSource map_columns(OpenTable opened, const std::string& path, const TableOptions& options) {
   shape(opened, path, options);
   std::unique_ptr<RowSource> text = std::move(opened.rows);
   std::optional<SqlTable> table = std::move(opened.sql);
@@ -351,6 +349,18 @@ MappedSource open_source(const std::string& path, std::size_t number, const Tabl
   return source;
 }
 
+}  // namespace
+
+MappedSource open_source(const std::string& path, std::size_t number, const TableOptions& options, int threads,
+                         RejectLog& rejects) {
+  return map_columns(open_table(path, number, options, threads, rejects), path, options);
+}
+
+MappedSource map_source(std::unique_ptr<RowSource> rows, const std::string& name, const TableOptions& options) {
+  std::vector<std::string> columns = rows->columns();
+  return map_columns({std::move(rows), std::nullopt, std::move(columns), {}}, name, options);
+}
+
 std::optional<std::size_t> SmallTable::find(std::string_view column) const {
   return find_column(columns, column);
 }
@@ -394,7 +404,7 @@ SmallTable read_small_table(std::unique_ptr<ByteSource> bytes, const std::string
 
 SmallTable read_small_table(const std::string& path) {
   RejectLog rejects;
-  OpenTable table = open_table(path, 0, {}, rejects);
+  OpenTable table = open_table(path, 0, {}, 1, rejects);
   const std::vector<std::string> columns = table.columns;
   return read_whole(*table.take_rows(), columns, path, rejects);
 }

@@ -39,8 +39,11 @@ struct MappedSource {
   std::vector<std::string> notes;                          // how the table was taken apart
 };
 
-/// number: of the file in the reject log.
-MappedSource open_source(const std::string& path, std::size_t number, const TableOptions& options, RejectLog& rejects);
+/// number: of the file in the reject log. threads: that a database may use.
+MappedSource open_source(const std::string& path, std::size_t number, const TableOptions& options, int threads,
+                         RejectLog& rejects);
+/// The same for rows in memory; name: in messages, in the place of a file's.
+MappedSource map_source(std::unique_ptr<RowSource> rows, const std::string& name, const TableOptions& options);
 
 /// A small table read whole: course lists, term codes, labels ... Throws InputError at the first bad record.
 struct SmallTable {

@@ -119,8 +119,6 @@ struct TableOptions {
   int min_periods = 1;
   std::optional<int> min_takers;  // none: see least_takers
 
-  int threads = 1;
-
   int least_takers() const { return min_takers.value_or(10); }
   void declare(SettingVisitor& visit);
   /// Throws OptionError for values out of bounds and combinations that make no sense.

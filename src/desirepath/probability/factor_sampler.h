@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "desirepath/compute/executor.h"
 #include "desirepath/core/random_stream.h"
 #include "desirepath/probability/factor_ep.h"
 #include "desirepath/probability/log_weights.h"
-#include "desirepath/probability/parallel_for.h"
 #include "desirepath/probability/quasi_random.h"
 #include "desirepath/probability/thresholded_factors.h"
 
@@ -46,7 +46,7 @@ class FactorSampler {
   FactorSampler(const ThresholdedFactors& factors, const FactorSamplerOptions& options, const RandomStream& stream);
 
   FactorEstimate estimate(const KnownSigns& signs, const FactorPosterior& centre,
-                          const ParallelFor& parallel_for = serial_for) const;
+                          const Compute& compute = Compute(1)) const;
   FactorSample sample(const KnownSigns& signs, const FactorPosterior& centre) const;
 
  private:

@@ -10,9 +10,9 @@
 #include <variant>
 #include <vector>
 
+#include "desirepath/compute/executor.h"
 #include "desirepath/core/random_stream.h"
 #include "desirepath/core/types.h"
-#include "desirepath/probability/parallel_for.h"
 
 namespace desirepath::inline probability {
 
@@ -79,7 +79,6 @@ struct OrthantOptions {
   std::optional<OrthantEstimator> estimator;  // none: chosen by structure
   std::optional<std::int64_t> samples;        // points in each scramble; none: default_samples of the estimator
   int scrambles = 8;
-  ParallelFor parallel_for = serial_for;
 };
 
 struct OrthantEstimate {
@@ -102,6 +101,6 @@ std::int64_t default_samples(OrthantEstimator estimator);
 
 /// log P(x). Throws InputError for a problem that is none, OptionError for an estimator that does not apply to it.
 OrthantEstimate estimate_orthant(const OrthantProblem& problem, const OrthantOptions& options,
-                                 const RandomStream& stream);
+                                 const RandomStream& stream, const Compute& compute = Compute(1));
 
 }  // namespace desirepath::inline probability

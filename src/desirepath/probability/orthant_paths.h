@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "desirepath/compute/executor.h"
 #include "desirepath/core/random_stream.h"
 #include "desirepath/probability/ordered_region.h"
 
@@ -67,7 +68,7 @@ class PathBlock {
 
 /// log of the mean weight in each scramble.
 std::vector<double> path_log_means(const PathPlan& plan, std::int64_t paths, int scrambles, const RandomStream& stream,
-                                   const ParallelFor& parallel_for);
+                                   const Compute& compute);
 
 /// Paths with their weights, scramble after scramble.
 struct WeightedPaths {

@@ -10,6 +10,12 @@
 
 namespace desirepath::inline queries {
 
+// Each in a file of its name.
+using MakeQuery = Query();
+MakeQuery infer_query, sample_query, score_query, prerequisites_query, plan_query, delays_query, company_query,
+    pathways_query, states_query;
+
+/// The queries there are: one plain list.
 std::span<const Query> query_catalog() {
   static const std::array queries = {infer_query(),         sample_query(),   score_query(),
                                      prerequisites_query(), plan_query(),     delays_query(),

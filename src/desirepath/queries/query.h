@@ -53,18 +53,7 @@ struct Query {
   bool takes_evidence = false;  // a table of it, in place of a cohort
 };
 
-// One a file of their names.
-Query infer_query();
-Query sample_query();
-Query score_query();
-Query prerequisites_query();
-Query plan_query();
-Query delays_query();
-Query company_query();
-Query pathways_query();
-Query states_query();
-
-/// The queries there are: one plain list.
+/// The queries there are.
 std::span<const Query> query_catalog();
 
 /// The hidden states; throws OptionError that names a model that has them.

@@ -18,26 +18,36 @@
 namespace desirepath::inline reports {
 
 namespace {
+using MakePart = ReportPart(const ReportContext&);
+}  // namespace
+
+// In the files of what they are about: report_states.cpp, report_students.cpp ...
+MakePart data_part, states_part, flows_part, typicality_part, prerequisites_part, plans_part, delays_part, courses_part,
+    calibration_part, evaluation_part, card_part;
+
+namespace {
 
 struct SectionEntry {
   std::string_view name;
-  ReportPart (*make)(const ReportContext&);  // null: made of the others
+  MakePart* make;                                // null: made of the others
+  std::array<std::string_view, 2> figures = {};  // that it may have; empty: none
 };
 
 /// The sections there are: one plain list.
 std::span<const SectionEntry> section_list() {
-  static constexpr std::array<SectionEntry, 12> entries = {{{"summary", nullptr},
-                                                            {"data", data_part},
-                                                            {"states", states_part},
-                                                            {"flows", flows_part},
-                                                            {"typicality", typicality_part},
-                                                            {"prerequisites", prerequisites_part},
-                                                            {"plans", plans_part},
-                                                            {"delays", delays_part},
-                                                            {"courses", courses_part},
-                                                            {"calibration", calibration_part},
-                                                            {"evaluation", evaluation_part},
-                                                            {"card", card_part}}};
+  static constexpr std::array<SectionEntry, 12> entries = {
+      {{"summary", nullptr},
+       {"data", data_part, {"enrollments", "courses-per-student"}},
+       {"states", states_part, {"state-grid"}},
+       {"flows", flows_part, {"sankey", "sankey-paths"}},
+       {"typicality", typicality_part, {"coursework", "typicality"}},
+       {"prerequisites", prerequisites_part, {"prerequisites"}},
+       {"plans", plans_part},
+       {"delays", delays_part, {"delays"}},
+       {"courses", courses_part},
+       {"calibration", calibration_part, {"calibration"}},
+       {"evaluation", evaluation_part, {"error_by_k", "table_1"}},
+       {"card", card_part}}};
   return entries;
 }
 
@@ -212,10 +222,13 @@ Page make_report(const ReportInput& input, const ReportSettings& settings) {
   return page;
 }
 
-std::span<const std::string_view> report_figure_names() {
-  static constexpr std::array<std::string_view, 12> names = {
-      "enrollments", "courses-per-student", "state-grid", "sankey",      "sankey-paths", "coursework",
-      "typicality",  "prerequisites",       "delays",     "calibration", "error_by_k",   "table_1"};
+std::vector<std::string> report_figures() {
+  std::vector<std::string> names;
+  for (const SectionEntry& entry : section_list()) {
+    for (const std::string_view figure : entry.figures) {
+      if (!figure.empty()) names.emplace_back(figure);
+    }
+  }
   return names;
 }
 

@@ -65,8 +65,8 @@ std::vector<std::string> report_sections();
 /// for any page. A section that the models cannot give is left out, and a line says how to get it.
 Page make_report(const ReportInput& input, const ReportSettings& settings);
 
-/// Names of all figures a report can have.
-std::span<const std::string_view> report_figure_names();
+/// Names of all figures a report can have, section by section.
+std::vector<std::string> report_figures();
 /// Every picture of a page.
 std::vector<Figure> figures_of(const Page& page);
 

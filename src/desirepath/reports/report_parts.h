@@ -68,18 +68,6 @@ struct ReportContext {
   }
 };
 
-ReportPart data_part(const ReportContext& context);
-ReportPart states_part(const ReportContext& context);
-ReportPart flows_part(const ReportContext& context);
-ReportPart typicality_part(const ReportContext& context);
-ReportPart prerequisites_part(const ReportContext& context);
-ReportPart plans_part(const ReportContext& context);
-ReportPart delays_part(const ReportContext& context);
-ReportPart courses_part(const ReportContext& context);
-ReportPart calibration_part(const ReportContext& context);
-ReportPart evaluation_part(const ReportContext& context);
-ReportPart card_part(const ReportContext& context);
-
 /// Whether something of this name may be what a sentence is about: not "other", "not known", "left" and the like.
 bool is_headline(std::string_view name);
 
