@@ -369,17 +369,14 @@ class CommitteeFit : public Training {
 };
 
 /// Members stop before they converge, so a step without the student is compared with a step with it.
-Vector leave_one_out_of_committee(const Model& model, const std::string& training, const Cohort& cohort,
+Vector leave_one_out_of_committee(const Model& model, const TrainingRecord& training, const Cohort& cohort,
                                   const Compute& compute) {
-  const auto recorded = nlohmann::ordered_json::parse(training, nullptr, false);
-  if (!recorded.is_object() || !recorded.contains("options"))
-    throw ArchiveError("the model file does not say how the model was trained");
-  const FitOptions options = FitOptions::from_record(recorded["options"]);
+  const FitOptions& options = training.trained_with();
   const auto settings = options.read<CommitteeSettings>();
   if (settings.validation)
     throw OptionError(concat("leave-one-out: the model was trained on a share of the students (",
                              setting_name("validation"), "); train on all"));
-  if (recorded.value("data_fingerprint", "") != cohort.fingerprint())
+  if (training.data_fingerprint != cohort.fingerprint())
     throw OptionError("leave-one-out: the model was trained on another cohort than this one");
   const HiddenChain& committee = as_committee(model);
   ChainTask task{cohort.schema(), 1, 0.1, {}, {}};

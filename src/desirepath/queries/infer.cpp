@@ -329,9 +329,8 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   if (task && for_people) return answer;  // its figures are all that is told
   const std::vector<std::unique_ptr<Model>> refits = refits_for(input, settings);
   Vector expected = Vector::Zero(static_cast<Index>(asked.size())), variance = expected, coming = expected;
-  const auto recorded =
-      settings.total ? nlohmann::ordered_json::parse(input.stored.training, nullptr, false) : nlohmann::ordered_json();
-  const std::optional<RecordedYears> years = recorded.is_object() ? RecordedYears::from(recorded) : std::nullopt;
+  const std::optional<YearSpread> years =
+      settings.total ? input.stored.training.between_years : std::optional<YearSpread>();
   const std::vector<std::uint8_t> is_coming =
       years ? students_to_come(input, evidence, periods, years->last_entry) : std::vector<std::uint8_t>();
   RowMatrix refitted = RowMatrix::Zero(std::ssize(refits), std::ssize(asked));  // expected takers
@@ -391,14 +390,13 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
       spread.add(refitted.row(b));
     totals->years = years;
     totals->coming = std::ranges::count(is_coming, 1);
-    if (recorded.is_object() && recorded.contains("result"))
-      totals->trained = recorded["result"].value("students", std::int64_t{0});
+    totals->trained = input.stored.training.students.value_or(0);
     if (!refits.empty())
       variance += spread.variance().row(0).transpose();
     else
       variance *= variance_with_training(1, static_cast<double>(evidence.student_count()),
                                          static_cast<double>(totals->trained));
-    if (years) variance += years->spread * years->spread * coming.cwiseAbs2();
+    if (years) variance += years->share * years->share * coming.cwiseAbs2();
     for (std::size_t i = 0; i < asked.size(); ++i) {
       const auto column = static_cast<Index>(i);
       constexpr double half_a_student = 0.5;  // a normal interval for whole numbers
