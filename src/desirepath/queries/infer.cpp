@@ -336,15 +336,16 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   RowMatrix refitted = RowMatrix::Zero(std::ssize(refits), std::ssize(asked));  // expected takers
   const std::int64_t wanted =
       for_people ? std::min(evidence.student_count(), shown_students) : evidence.student_count();
+  const EvidenceBatch asked_about = evidence.slice(0, wanted);
   for (std::int64_t first = 0; first < wanted; first += students_a_block) {
     const std::int64_t last = std::min(wanted, first + students_a_block);
     if (input.progress) input.progress({"infer", static_cast<double>(first) / static_cast<double>(wanted)});
-    const Estimates found = model.marginals(evidence.slice(first, last), asked, input.compute, settings.method);
+    const EvidenceBatch some = asked_about.slice(first, last);
+    const Estimates found = model.marginals(some, asked, input.compute, settings.method);
     answer->sampled = !found.is_exact() || !refits.empty();
     RefitSpread spread;
     for (std::size_t b = 0; b < refits.size(); ++b) {
-      const RowMatrix again =
-          refits[b]->marginals(evidence.slice(first, last), asked, input.compute, settings.method).value;
+      const RowMatrix again = refits[b]->marginals(some, asked, input.compute, settings.method).value;
       if (settings.total)
         refitted.row(static_cast<Index>(b)) += again.colwise().sum();
       else
@@ -412,7 +413,7 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
     return totals;
   }
   if (for_people) answer->base = usual_shares(model, input.compute);
-  answer->leaving = find_leaving(model, evidence.slice(0, wanted), periods, input.compute);
+  answer->leaving = find_leaving(model, asked_about, periods, input.compute);
   return answer;
 }
 
