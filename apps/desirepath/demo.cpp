@@ -67,9 +67,9 @@ class Tour {
     const TrainingContext context{compute_, console_.progress_sink()};
     FitResult fitted = fit_model(students, options, context);
     console_.end_progress();
-    const std::string record = training_record({students, options, context}, fitted);
+    TrainingRecord record = training_record({students, options, context}, fitted);
     save_model(*fitted.model, record, folder_ / name, console_.overwrite());
-    return {std::move(fitted.model), record};
+    return {std::move(fitted.model), std::move(record)};
   }
   Evaluation evaluate(const Cohort& cohort) {
     constexpr std::int64_t draws = 5000;

@@ -344,7 +344,7 @@ TEST(Committee, LeftOutScoresAreTheStepsWithoutTheStudent) {
   FitOptions options("hct");
   options.set("trees", 1).set("tree-states", 3).set("iterations", 15).set("tolerance", 0.0);
   FitResult fit = test::fit(cohort, options);
-  const std::string record = test::record_of(cohort, options, fit);
+  const TrainingRecord record = test::record_of(cohort, options, fit);
   const ChainParameters parameters = test::chain_of(fit).parameters();
   const StoredModel stored{std::move(fit.model), record};
   const Compute compute(2);

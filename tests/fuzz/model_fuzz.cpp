@@ -16,7 +16,7 @@ test::Bytes file_of(const Cohort& cohort, const FitOptions& options) {
   const FitResult fit = fit_model(cohort, options, context);
   ArchiveWriter archive("model");
   fit.model->save(archive);
-  archive.set("training", training_record({cohort, options, context}, fit));
+  archive.set("training", training_record({cohort, options, context}, fit).text);
   return archive.bytes();
 }
 

@@ -17,7 +17,7 @@ FitOptions options_for(const std::string& choice) {
 }
 
 /// As the model's file would give it.
-Vector left_out_of(FitResult& fit, const std::string& record, const Cohort& cohort) {
+Vector left_out_of(FitResult& fit, const TrainingRecord& record, const Cohort& cohort) {
   const StoredModel stored{std::move(fit.model), record};
   return leave_one_out(stored, cohort, Compute(2));
 }
@@ -58,7 +58,7 @@ TEST_P(LeaveOneOut, IsTheMStepWithoutTheStudent) {
     TrainingContext context{compute};
     if (options.choice().model->name == "cmm") context.transitions = {{"1", 0, 2, 0, 1}, {"2", 1, 1, 0.3, 2}};
     FitResult fit = fit_model(cohort, options, context);
-    const std::string record = training_record({cohort, options, context}, fit);
+    const TrainingRecord record = training_record({cohort, options, context}, fit);
     const StoredModel stored{std::move(fit.model), record};
     const Vector scores = leave_one_out(stored, cohort, compute);
     context.warm = stored.model.get();
@@ -95,7 +95,7 @@ TEST(LeaveOneOutRefusals, SayWhy) {
                other = test::random_cohort({.students = 31}, RandomStream(73));
   const auto refusal = [&](const FitOptions& options, const Cohort& scored) {
     FitResult fit = test::fit(cohort, options, 1);
-    const std::string record = test::record_of(cohort, options, fit);
+    const TrainingRecord record = test::record_of(cohort, options, fit);
     return test::message_of<OptionError>([&] { left_out_of(fit, record, scored); });
   };
   EXPECT_TRUE(test::says(refusal(options_for("tan"), cohort), {"leave-one-out", "'tree'"}));
@@ -114,11 +114,11 @@ TEST(LeaveOneOutRecord, OfAnotherNumberOfStatesIsRefused) {
   const Compute compute(1);
   const TrainingContext context{compute};
   FitResult fit = fit_model(cohort, options, context);
-  std::string record = training_record({cohort, options, context}, fit);
+  std::string record = training_record({cohort, options, context}, fit).text;
   const std::string own = "\"states\":3";
   ASSERT_NE(record.find(own), std::string::npos) << record;
   record.replace(record.find(own), own.size(), "\"states\":90000000");  // room for so many was taken before
-  EXPECT_THROW(left_out_of(fit, record, cohort), ArchiveError);
+  EXPECT_THROW(left_out_of(fit, TrainingRecord::read(record), cohort), ArchiveError);
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ double published_share(const char* choice, int odd, Id course, nlohmann::json& r
   const TrainingTask task{cohort, options, context};
   FitResult fit = test::fit(cohort, options);
   const Publication report = publish(fit, task);
-  record = nlohmann::json::parse(published_record(task, fit, report));
+  record = nlohmann::json::parse(published_record(task, fit, report).text);
   if (std::string(choice) == "hct") {
     const auto bits = fit.model->marginals(EvidenceBatch::of(cohort).slice(60, 61).without_periods(std::vector<Id>{0}),
                                            std::vector<Id>{course}, compute);

@@ -116,7 +116,9 @@ TEST(TakeUp, OrthantEmFromItsCheckpoints) {
   const FitOptions options =
       chain("cmm+gaussian", {{"refine", std::string("orthant-em")}, {"covariance", std::string("factor:1")}});
   const auto saved = [](const FitResult& fit) {
-    return test::bytes_of_model(*fit.model, fit.refinement->to_json().dump());
+    TrainingRecord record;
+    record.text = fit.refinement->to_json().dump();
+    return test::bytes_of_model(*fit.model, record);
   };
   const FitResult whole = test::fit(cohort, options, 1);
   EXPECT_EQ(saved(test::fit_with_stops(cohort, options, folder / "c", {.least = 3, .most = 3})), saved(whole));

@@ -22,15 +22,15 @@ inline const HiddenChain& chain_of(const FitResult& fit) {
 }
 
 /// The file of a fit's model, with what was said of its training or without.
-inline std::vector<std::byte> bytes_of_model(const Model& model, const std::string& training = "{}") {
+inline std::vector<std::byte> bytes_of_model(const Model& model, const TrainingRecord& training = {}) {
   ArchiveWriter archive("model");
   model.save(archive);
-  archive.set("training", training);
+  archive.set("training", training.text);
   return archive.bytes();
 }
 
 /// What the model file would say of the training.
-inline std::string record_of(const Cohort& cohort, const FitOptions& options, const FitResult& fit) {
+inline TrainingRecord record_of(const Cohort& cohort, const FitOptions& options, const FitResult& fit) {
   const Compute compute(1);
   const TrainingContext context{compute};
   return training_record({cohort, options, context}, fit);
@@ -39,8 +39,8 @@ inline std::string record_of(const Cohort& cohort, const FitOptions& options, co
 /// As it comes back from its file.
 inline StoredModel fitted(const Cohort& cohort, const FitOptions& options, int threads = 2) {
   FitResult made = fit(cohort, options, threads);
-  const std::string record = record_of(cohort, options, made);
-  return {std::move(made.model), record};
+  TrainingRecord record = record_of(cohort, options, made);
+  return {std::move(made.model), std::move(record)};
 }
 
 }  // namespace desirepath::test

@@ -5,14 +5,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "desirepath/core/binary_matrix.h"
+#include "desirepath/core/kept_forms.h"
 #include "desirepath/transcripts/evidence.h"
 
 namespace desirepath::inline emissions {
@@ -61,10 +60,7 @@ class StepRows {
   /// Another form of the same rows that a family works on: made when first asked for, kept as long as the rows.
   template <class Form>
   const Form& kept(const std::string& key, const std::function<std::shared_ptr<const Form>()>& make) const {
-    const std::lock_guard lock(forms_->mutex);
-    std::shared_ptr<const void>& form = forms_->by_key[key];
-    if (!form) form = make();
-    return *static_cast<const Form*>(form.get());
+    return forms_.get<Form>(key, make);
   }
 
  private:
@@ -78,11 +74,7 @@ class StepRows {
   std::vector<double> weights_;
   std::vector<std::int64_t> column_begin_;
   std::vector<ColumnEntry> columns_;
-  struct Forms {
-    std::mutex mutex;
-    std::map<std::string, std::shared_ptr<const void>> by_key;
-  };
-  std::shared_ptr<Forms> forms_ = std::make_shared<Forms>();
+  KeptForms forms_;
 };
 
 /// Periods first .. last-1 make one step.

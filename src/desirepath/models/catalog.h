@@ -18,6 +18,7 @@
 namespace desirepath::inline models {
 
 struct Catalog;
+struct TrainingRecord;
 struct TrainingTask;
 class Training;
 
@@ -32,9 +33,9 @@ struct ModelEntry {
   std::function<std::unique_ptr<Training>(const TrainingTask&)> prepare;
   /// Throws ArchiveError.
   std::function<std::unique_ptr<Model>(const ArchiveReader&, const Catalog&)> load;
-  /// log p of each student of the cohort the model was trained on, each left out in turn. `training`: what the model
-  /// file says. Throws OptionError when the cohort is another one. Null: the model has none.
-  std::function<Vector(const Model&, const std::string& training, const Cohort&, const Compute&)> leave_one_out;
+  /// log p of each student of the cohort the model was trained on, each left out in turn. Throws OptionError
+  /// when the cohort is another one. Null: the model has none.
+  std::function<Vector(const Model&, const TrainingRecord&, const Cohort&, const Compute&)> leave_one_out;
 };
 
 /// "cmm+tree": a model and an emission, the model's own where none is named.

@@ -61,7 +61,7 @@ Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const 
   const Id courses = schema().course_count();
   const bool inside = std::ranges::all_of(asked, [&](Id bit) { return bit >= 0 && bit < schema().bit_count(); });
   if (!inside) throw InputError("a bit outside the model is asked for");
-  const ChainEvidence data(evidence, layout_);
+  const ChainEvidence& data = cut_evidence(evidence, layout_);
   const std::vector<RowScores> scores = answer_scores(data, compute);
   if (layout_.with_history) return marginals_ahead(evidence, data, scores, asked, compute);
   const RowMatrix posterior = posterior_of(data, scores, compute);
@@ -173,7 +173,7 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
                                     Conditioning conditioning) const {
   check_evidence(evidence);
   const Id courses = schema().course_count(), periods = schema().period_count();
-  const ChainEvidence data(evidence, layout_);
+  const ChainEvidence& data = cut_evidence(evidence, layout_);
   const std::vector<RowScores> scores = answer_scores(data, compute);
   const Id emitting = parameters_.emitting_states();
   const auto students = static_cast<std::size_t>(data.student_count());
@@ -272,7 +272,7 @@ std::optional<RowMatrix> first_enrollments(const Model& model, const EvidenceBat
       asked.push_back(schema.bit(t, c));
   }
   const RowMatrix posterior = chain->posterior(evidence, compute);
-  const ChainEvidence data(evidence, chain->layout());
+  const ChainEvidence& data = cut_evidence(evidence, chain->layout());
   RowMatrix result = RowMatrix::Zero(data.student_count(), static_cast<Index>(asked.size()));
   // Taken now but not for the first time: taken in an earlier enrolled period, and then again with a probability that
   // does not depend on which one that was.

@@ -1,5 +1,6 @@
 #include "desirepath/models/chain_evidence.h"
 
+#include "desirepath/core/text.h"
 #include "desirepath/models/chain_history.h"
 
 namespace desirepath::inline models {
@@ -54,6 +55,17 @@ ChainEvidence::ChainEvidence(const EvidenceBatch& evidence, const StepLayout& st
     }
     departures.push_back(range);
   }
+}
+
+const ChainEvidence& cut_evidence(const EvidenceBatch& evidence, const StepLayout& layout) {
+  // The evidence may outlive the model whose layout this is.
+  struct Cut {
+    Cut(const EvidenceBatch& batch, const StepLayout& its_layout) : layout(its_layout), evidence(batch, layout) {}
+    StepLayout layout;
+    ChainEvidence evidence;
+  };
+  const std::string key = concat("steps ", static_cast<int>(layout.structure), layout.with_history ? " history" : "");
+  return evidence.forms().get<Cut>(key, [&] { return std::make_shared<const Cut>(evidence, layout); }).evidence;
 }
 
 }  // namespace desirepath::inline models

@@ -61,4 +61,7 @@ struct ChainEvidence {
   std::vector<DepartureRange> departures;  // one a student
 };
 
+/// Cut once for all questions about the evidence, and kept as long as it.
+const ChainEvidence& cut_evidence(const EvidenceBatch& evidence, const StepLayout& layout);
+
 }  // namespace desirepath::inline models

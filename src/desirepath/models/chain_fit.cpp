@@ -1,43 +1,33 @@
 #include "desirepath/models/chain_fit.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <mutex>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
-#include "desirepath/core/available_memory.h"
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/gaussian.h"
 #include "desirepath/models/chain_candidates.h"
 #include "desirepath/models/chain_inputs.h"
-#include "desirepath/models/chain_notes.h"
 #include "desirepath/models/chain_settings.h"
 #include "desirepath/models/checkpoint.h"
 #include "desirepath/models/mass_law.h"
 #include "desirepath/models/orthant_em.h"
 #include "desirepath/models/state_counts.h"
 #include "desirepath/models/state_order.h"
-#include "desirepath/transcripts/split.h"
 
 namespace desirepath::inline models {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr double program_bytes = 45e6;   // of a fit of next to nothing, as measured
 constexpr int validation_patience = 20;  // iterations without a better validation score
 
-class ChainFit : public Training {
+class ChainFit : public TrainingRun {
  public:
   ChainFit(const TrainingTask& task, TimeStructure structure)
-      : cohort_(task.cohort),
-        options_(task.options),
-        context_(task.context),
+      : TrainingRun(task),
         compute_(task.context.compute),
         settings_(task.options.read<ChainSettings>()),
         layout_(StepLayout::of(structure, task.cohort.schema().period_count())) {
@@ -47,22 +37,20 @@ class ChainFit : public Training {
                  structure, cohort_.schema()};
     learner_ = choice.emission->learner(options_.values(), layout_.shape(cohort_.schema()));
     layout_.with_history = learner_->needs_history();
-    split_validation();
-    evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(*train_), layout_);
+    set_judges_aside();
+    evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(training()), layout_);
     chain_.schema = cohort_.schema();
     chain_.states = settings_.states;
     chain_.state_pseudocount = settings_.state_pseudocount;
     chain_.fixed = fixed_from_rows(context_, cohort_.schema(), layout_, settings_.states);
-    if (!settings_.weights.empty()) chain_.weights = student_weights(*train_, settings_.weights);
-    if (!context_.checkpoint.empty() || !context_.checkpoint_bytes.empty())
-      owner_ = {task.digest(), cohort_.fingerprint()};
+    if (!settings_.weights.empty()) chain_.weights = student_weights(training(), settings_.weights);
     weigh_rows(*evidence_, chain_.weights);
-    candidates_ = std::make_unique<ChainCandidates>(*train_, *evidence_, chain_, *learner_, options_, context_);
+    candidates_ = std::make_unique<ChainCandidates>(training(), *evidence_, chain_, *learner_, options_, context_);
   }
 
   FitEstimate estimate() const override {
     FitEstimate estimate;
-    const auto students = static_cast<double>(train_->student_count());
+    const auto students = static_cast<double>(training().student_count());
     const double states = settings_.states;
     double work = 30 * students * layout_.step_count() * states * (layout_.step_count() > 1 ? states : 1);
     double bytes = 8 * students * layout_.step_count() * states;
@@ -75,29 +63,15 @@ class ChainFit : public Training {
     bytes += learner_->memory_estimate(layout_.shape(cohort_.schema()).bits(), settings_.states, compute_.threads()) *
              static_cast<double>(evidence_->pools.size());
     // What each block of students adds to the pairs of states.
-    const double blocks = std::ceil(students / static_cast<double>(block_size(train_->student_count())));
+    const double blocks = std::ceil(students / static_cast<double>(block_size(training().student_count())));
     bytes += 8 * (blocks + 2) * layout_.step_count() * states * (layout_.step_count() > 1 ? states + 1 : 1);
     // The cohort, and the evidence made of it.
-    bytes += 2 * (4.0 * static_cast<double>(train_->enrollments().one_count()) + 12 * students * layout_.step_count());
+    bytes +=
+        2 * (4.0 * static_cast<double>(training().enrollments().one_count()) + 12 * students * layout_.step_count());
     estimate.bytes =
         program_bytes + bytes * (runs_side_by_side() ? std::min(settings_.restarts, compute_.threads()) : 1);
     estimate.seconds_per_iteration = work / 1.2e9 / compute_.threads();
     return estimate;
-  }
-
-  FitResult run() override {
-    try {
-      return train();
-    } catch (const Interrupted&) {
-      const std::string checkpoint = setting_name("checkpoint");
-      if (context_.checkpoint.empty())
-        throw Interrupted(context_.may_checkpoint
-                              ? concat("interrupted; no checkpoint (", checkpoint, " FILE keeps one)")
-                              : std::string("interrupted"));
-      if (!std::filesystem::exists(context_.checkpoint)) throw Interrupted("interrupted before the first iteration");
-      throw Interrupted(concat("interrupted; continue with ", setting_name("resume"), " ", checkpoint, " ",
-                               context_.checkpoint.string()));
-    }
   }
 
  private:
@@ -114,9 +88,7 @@ class ChainFit : public Training {
                                " names by number: give one of the two"));
   }
 
-  FitResult train() {
-    const auto begin = Clock::now();
-    refuse_what_does_not_fit();
+  FitResult train() override {
     std::optional<Checkpoint> resumed = load_checkpoint();
     if (resumed) found_ = std::move(resumed->starts);
     find_starts();
@@ -152,70 +124,40 @@ class ChainFit : public Training {
         keep_better(best, std::move(outcome), finished);
       }
     }
-    FitResult result = finish(std::move(*best), std::move(finished));
-    result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    return result;
+    return finish(std::move(*best), std::move(finished));
   }
 
   bool start_is_given() const { return !context_.labels.empty() || context_.warm != nullptr; }
   int restart_count() const { return candidates_->climb_count(); }
   /// Restarts beside each other use the cores best where one alone is small; a checkpoint follows one at a time.
   bool runs_side_by_side() const {
-    const double cells = static_cast<double>(train_->student_count()) * layout_.step_count() * settings_.states;
+    const double cells = static_cast<double>(training().student_count()) * layout_.step_count() * settings_.states;
     return restart_count() > 1 && context_.checkpoint.empty() && context_.checkpoint_bytes.empty() && cells < 5e6;
   }
 
-  void split_validation() {
-    train_ = &cohort_;
-    if (context_.validation != nullptr) {
-      if (!context_.validation->schema().has_same_bits(cohort_.schema()))
-        throw InputError(
-            concat(setting_name("validation"), ": the file has other courses or periods than the training cohort"));
-      validate_on(*context_.validation);
-      return;
-    }
-    if (!settings_.validation && settings_.refine == Refinement::none) return;
-    const double share = settings_.validation.value_or(refinement_share);
-    const Split split = split_by_share(cohort_, {share, 0}, RandomStream(options_.seed).child("validation"));
-    if (split.training.empty() || split.validation.empty())
-      throw OptionError(concat(setting_name(settings_.validation ? "validation" : "refine"),
-                               ": too few students to hold out a share of ", shortest(share)));
-    own_training_ = cohort_.select(split.training);
-    train_ = &*own_training_;
-    const Cohort held_out = cohort_.select(split.validation);
-    if (settings_.validation) {
-      validate_on(held_out);
-    } else {
-      // Without validation EM itself does not look at the students held out for the refinement.
-      refinement_evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(held_out), layout_);
-    }
-  }
-
-  void validate_on(const Cohort& students) {
-    validation_evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(students), layout_);
-    if (!settings_.weights.empty()) validation_.weights = student_weights(students, settings_.weights);
-  }
-
-  void refuse_what_does_not_fit() const {
-    const double needed = estimate().bytes, free = available_memory();
-    if (free > 0 && needed > free) {
-      throw OptionError(concat("training needs about ", as_bytes_text(needed), ", ", as_bytes_text(free),
-                               " are free; use fewer states or courses (", setting_name("min-takers"), ")"));
-    }
+  void set_judges_aside() {
+    const bool validates = settings_.validation || context_.validation != nullptr;
+    if (!validates && settings_.refine == Refinement::none) return;
+    if (context_.validation == nullptr)
+      hold_out_for(settings_.validation ? "validation" : "refine", settings_.validation.value_or(refinement_share));
+    // Without validation EM itself does not look at the students held out for the refinement.
+    auto& evidence = validates ? validation_evidence_ : refinement_evidence_;
+    evidence = std::make_unique<ChainEvidence>(EvidenceBatch::of(*judges()), layout_);
+    if (validates && !settings_.weights.empty()) validation_.weights = student_weights(*judges(), settings_.weights);
   }
 
   void find_starts() {
     if (!candidates_->is_search()) return;
-    CheckpointWriter writer(context_, needs_previous());
+    CheckpointWriter writer(checkpoint_, needs_previous());
     const auto write = [&] {
       // Before that, the mixture writes checkpoints of its own.
-      if (writer.is_active() && (!candidates_->needs_mixture() || found_.mixture.size() > 0))
-        writer.write_starts(owner_, found_);
+      if (checkpoint_.is_active() && (!candidates_->needs_mixture() || found_.mixture.size() > 0))
+        writer.write_starts(found_);
     };
     std::size_t written = found_.mixture.size() > 0 ? 1 : 0;
     const auto after_each = [&] {
       const bool is_new = found_.mixture.size() > 0 && written == 0;  // in place of the mixture's own
-      if (is_new || writer.is_due()) write();
+      if (is_new || checkpoint_.is_due()) write();
       written = 1;
     };
     try {
@@ -256,8 +198,7 @@ class ChainFit : public Training {
     if (context_.progress) {
       hooks.progress = [&, number](ProgressEvent event) {
         if (plan_.size() > 1) event.phase = concat("climb ", number + 1, "/", plan_.size());
-        const std::lock_guard lock(progress_mutex_);
-        context_.progress(event);
+        report(event);
       };
     }
     if (validation_evidence_) {
@@ -276,7 +217,7 @@ class ChainFit : public Training {
         return em.iteration - outcome.best_iteration >= validation_patience;
       };
     }
-    CheckpointWriter writer(context_, needs_previous());
+    CheckpointWriter writer(checkpoint_, needs_previous());
     // The last point between two iterations. What an E step found after it, a resumed run finds again: `best` may be
     // one step ahead, for that step keeps the same one.
     Checkpoint level;
@@ -290,8 +231,7 @@ class ChainFit : public Training {
     const auto write_level = [&] {
       writer.write(level, problem, best_validated ? &*best_validated : problem.best(), best_so_far_);
     };
-    if (writer.is_active()) {
-      level.owner = owner_;
+    if (checkpoint_.is_active()) {
       level.restart = number;
       level.finished = finished_;
       level.starts = found_;
@@ -299,7 +239,7 @@ class ChainFit : public Training {
       hooks.after_maximisation = [&](const EmProgress& em) {
         set_level(em);
         writer.remember(problem);
-        if (writer.is_due()) write_level();
+        if (checkpoint_.is_due()) write_level();
       };
       // Whatever stops the run before its model is written costs one E step.
       hooks.at_end = write_level;
@@ -307,7 +247,7 @@ class ChainFit : public Training {
     try {
       outcome.em = run_em(problem, settings_.em, std::move(start), hooks);
     } catch (const Interrupted&) {
-      if (writer.is_active()) write_level();
+      if (checkpoint_.is_active()) write_level();
       throw;
     }
     outcome.warnings = problem.warnings();
@@ -337,7 +277,7 @@ class ChainFit : public Training {
     else if (context_.warm != nullptr)
       problem.start_from_parameters(warm_parameters(*context_.warm, identity_, chain_, *learner_, problem));
     else
-      problem.start_from_labels(labels_from_rows(context_, *train_, layout_, settings_.states), stream);
+      problem.start_from_labels(labels_from_rows(context_, training(), layout_, settings_.states), stream);
     problem.part_equal_states(stream.child("apart"));
   }
 
@@ -354,17 +294,15 @@ class ChainFit : public Training {
   }
 
   std::optional<Checkpoint> load_checkpoint() {
-    if (!context_.resume || (context_.checkpoint_bytes.empty() && !std::filesystem::exists(context_.checkpoint)))
-      return std::nullopt;
-    const ArchiveReader archive = context_.checkpoint_bytes.empty()
-                                      ? ArchiveReader::open(context_.checkpoint)
-                                      : ArchiveReader::from_bytes(context_.checkpoint_bytes, "checkpoint");
+    const std::optional<ArchiveReader> archive = checkpoint_.resumed();
+    if (!archive) return std::nullopt;
     // The mixture's, which takes it up itself.
-    if (candidates_->needs_mixture() && !archive.has(Checkpoint::mixture_key)) return std::nullopt;
+    if (candidates_->needs_mixture() && !archive->has(Checkpoint::mixture_key)) return std::nullopt;
     return Checkpoint::load(
-        archive, owner_,
+        *archive, checkpoint_,
         {layout_, cohort_.schema(), *options_.choice().emission, ChainProblem(chain_, *evidence_, *learner_, compute_),
-         restart_count(), validation_evidence_ != nullptr, train_->student_count(), candidates_->candidates().size()});
+         restart_count(), validation_evidence_ != nullptr, training().student_count(),
+         candidates_->candidates().size()});
   }
 
   FitResult finish(RestartOutcome best, std::vector<RestartResult> restarts) {
@@ -383,11 +321,11 @@ class ChainFit : public Training {
       problem.measure();
     }
     const std::vector<std::string> notes = problem.notes();
-    count_state_students(problem, {*train_, chain_, layout_, *learner_, compute_}, result);
+    count_state_students(problem, {training(), chain_, layout_, *learner_, compute_}, result);
     // What the learner sets after the climb may have another likelihood than the last iterate.
     std::optional<Expectation> finished;
     if (problem.finish_emissions()) {
-      weigh_by_mass({*train_, chain_, *evidence_, *learner_, compute_}, problem,
+      weigh_by_mass({training(), chain_, *evidence_, *learner_, compute_}, problem,
                     context_.match == nullptr && !keeps_order);
       finished = problem.measure();
     }
@@ -405,7 +343,7 @@ class ChainFit : public Training {
     result.emission = identity_.emission;
     result.states = settings_.states;
     result.model = std::make_unique<HiddenChain>(identity_, std::move(parameters));
-    result.students = train_->student_count();
+    result.students = training().student_count();
     result.student_weight = problem.student_weight();
     const auto at = static_cast<std::size_t>(best.best_iteration);
     result.log_likelihood = finished ? finished->log_likelihood : best.em.trace[at];
@@ -438,9 +376,7 @@ class ChainFit : public Training {
                                        " allows: the model of iteration ", best.best_iteration,
                                        ", the best, is kept; a smaller one falls less"));
     }
-    if (result.refinement && result.refinement->kept_round == 0)
-      result.warnings.emplace_back(
-          "the refinement described the students held out no better: the model from before it is kept");
+    warn_of_refinement(result);
     if (refinement_evidence_) {
       result.warnings.push_back(
           concat(setting_name("refine"), ": ", counted(refinement_evidence_->student_count(), "student", "students"),
@@ -448,26 +384,19 @@ class ChainFit : public Training {
     }
     if (std::string small = small_states_note(result.bearing(), layout_, cohort_.schema()); !small.empty())
       result.warnings.push_back(std::move(small));
-    result.warn_of_size(*train_);
+    result.warn_of_size(training());
     if (candidates_->is_search()) warn_of_starts(result);
     if (settings_.em.tolerance > 0) warn_of_the_end(result);
     return result;
   }
 
-  const Cohort& cohort_;
-  const FitOptions& options_;
-  const TrainingContext& context_;
   const Compute& compute_;
   ChainSettings settings_;
   StepLayout layout_;
   ChainIdentity identity_;
   ChainTask chain_, validation_;  // of the latter only the weights
-  std::mutex progress_mutex_;
-  std::optional<Cohort> own_training_;
-  const Cohort* train_ = nullptr;
   std::unique_ptr<ChainEvidence> evidence_, validation_evidence_, refinement_evidence_;
   std::unique_ptr<EmissionLearner> learner_;
-  CheckpointOwner owner_;
   std::unique_ptr<ChainCandidates> candidates_;
   StartFindings found_;
   std::vector<ClimbStart> plan_;

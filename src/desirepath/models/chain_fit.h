@@ -10,7 +10,7 @@ namespace desirepath::inline models {
 ModelEntry chain_entry(std::string name, std::string what, TimeStructure structure, std::string default_emission);
 
 /// Leave-one-out scores of the students a chain was trained on, as its record of training says.
-Vector chain_leave_one_out(const Model& model, const std::string& training, const Cohort& cohort,
+Vector chain_leave_one_out(const Model& model, const TrainingRecord& training, const Cohort& cohort,
                            const Compute& compute);
 
 }  // namespace desirepath::inline models

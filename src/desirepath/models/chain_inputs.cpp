@@ -7,6 +7,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/models/training_run.h"
 
 namespace desirepath::inline models {
 
@@ -64,8 +65,7 @@ ChainParameters warm_parameters(const Model& model, const ChainIdentity& wanted,
   const std::string name = setting_name("warm");
   const HiddenChain& warm = as_chain(model, "warm");
   const ChainIdentity& identity = warm.identity();
-  if (!identity.schema.has_same_bits(wanted.schema))
-    throw OptionError(concat(name, ": the model has other courses or periods than the cohort"));
+  require_same_bits(warm, wanted.schema);
   if (identity.structure != wanted.structure || identity.emission != wanted.emission)
     throw OptionError(concat(name, ": the model is ", warm.name()));
   ChainParameters parameters = warm.parameters();

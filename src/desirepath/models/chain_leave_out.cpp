@@ -2,10 +2,7 @@
 // steps.
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "desirepath/core/error.h"
-#include "desirepath/core/json_number.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/bernoulli.h"
@@ -14,6 +11,7 @@
 #include "desirepath/models/chain_inputs.h"
 #include "desirepath/models/chain_settings.h"
 #include "desirepath/models/hidden_chain.h"
+#include "desirepath/models/training_record.h"
 
 namespace desirepath::inline models {
 
@@ -75,14 +73,10 @@ Vector ChainProblem::left_out_scores() const {
   return result;
 }
 
-Vector chain_leave_one_out(const Model& model, const std::string& training, const Cohort& cohort,
+Vector chain_leave_one_out(const Model& model, const TrainingRecord& training, const Cohort& cohort,
                            const Compute& compute) {
-  const auto recorded = nlohmann::ordered_json::parse(training, nullptr, false);
-  if (!recorded.is_object() || !recorded.contains("options"))
-    throw ArchiveError("the model file does not say how the model was trained");
-  const nlohmann::ordered_json& record = recorded["options"];
+  const FitOptions& options = training.trained_with();
   const HiddenChain& chain = as_chain(model, "leave-one-out");
-  const FitOptions options = FitOptions::from_record(record);
   const auto settings = options.read<ChainSettings>();
   // Before any work: a scoring of all students may take minutes.
   const std::string& family = chain.identity().emission;
@@ -93,18 +87,14 @@ Vector chain_leave_one_out(const Model& model, const std::string& training, cons
   if (settings.validation)
     throw OptionError(concat("leave-one-out: the model was trained on a share of the students (",
                              setting_name("validation"), "); train on all"));
-  if (recorded.value("data_fingerprint", "") != cohort.fingerprint())
+  if (training.data_fingerprint != cohort.fingerprint())
     throw OptionError("leave-one-out: the model was trained on another cohort than this one");
   if (!chain.identity().schema.has_same_bits(cohort.schema()))
     throw ArchiveError("the model file's record of its training is of other courses");
   if (settings.states != chain.parameters().emitting_states())
     throw ArchiveError("the model file's record of its training is of another number of states");
   TrainingContext context{compute};
-  for (const auto& row : record.value("transitions", nlohmann::ordered_json::array())) {
-    context.transitions.push_back(
-        {row.at(0).get<std::string>(), whole_number_in<Id>(row.at(1), "a fixed transition's state"),
-         whole_number_in<Id>(row.at(2), "a fixed transition's state"), row.at(3).get<double>(), 0});
-  }
+  context.transitions = training.transitions;
   ChainTask task{cohort.schema(),
                  settings.states,
                  settings.state_pseudocount,

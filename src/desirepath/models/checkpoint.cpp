@@ -145,8 +145,7 @@ RestartResult load_result(const ArchiveReader& archive, const json& header, cons
   return result;
 }
 
-Checkpoint Checkpoint::load(const ArchiveReader& archive, const CheckpointOwner& owner, const Frame& frame) {
-  archive.require_kind("checkpoint");
+Checkpoint Checkpoint::load(const ArchiveReader& archive, CheckpointFile& file, const Frame& frame) {
   const auto check = [&](const std::string& misfit) {
     if (!misfit.empty()) archive.refuse(concat("damaged: a checkpoint of ", misfit));
   };
@@ -159,13 +158,8 @@ Checkpoint Checkpoint::load(const ArchiveReader& archive, const CheckpointOwner&
     const json header = json::parse(archive.metadata("checkpoint"));
     if (whole_number_in(header.value("version", json(1))) != checkpoint_version)
       archive.refuse("a checkpoint of another version of desirepath; finish it there, or begin anew");
+    file.require_own(archive, header);
     Checkpoint checkpoint;
-    checkpoint.owner = {header.at("options_digest").get<std::string>(), header.at("fingerprint").get<std::string>()};
-    const auto refuse = [&](std::string_view whose) {
-      throw OptionError(concat(archive.name(), ": the checkpoint belongs to ", whose));
-    };
-    if (checkpoint.owner.options != owner.options) refuse("a fit with other options");
-    if (checkpoint.owner.fingerprint != owner.fingerprint) refuse("other data");
     checkpoint.starts = load_starts(archive, frame);
     checkpoint.climbing = header.at("climbing").get<bool>();
     if (!checkpoint.climbing) return checkpoint;
@@ -218,13 +212,6 @@ void Checkpoint::put_into(ChainProblem& problem) {
   }
 }
 
-CheckpointWriter::CheckpointWriter(const TrainingContext& context, bool needs_previous)
-    : path_(context.checkpoint),
-      interval_(context.checkpoint_interval),
-      also_save_(context.also_save),
-      needs_previous_(needs_previous),
-      last_(std::chrono::steady_clock::now()) {}
-
 void CheckpointWriter::remember(const ChainProblem& problem) {
   if (needs_previous_) return;
   std::int64_t parameters = 0, responsibilities = 0;
@@ -236,34 +223,17 @@ void CheckpointWriter::remember(const ChainProblem& problem) {
   if (parameters > responsibilities) remembered_ = problem.responsibilities();
 }
 
-bool CheckpointWriter::is_due() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - last_).count() >= interval_;
-}
-
-void CheckpointWriter::write_starts(const CheckpointOwner& owner, const StartFindings& found) {
+void CheckpointWriter::write_starts(const StartFindings& found) {
   ArchiveWriter archive("checkpoint");
-  const json header = {{"version", checkpoint_version},
-                       {"options_digest", owner.options},
-                       {"fingerprint", owner.fingerprint},
-                       {"climbing", false}};
   archive.set("em", "{}");
   save_starts(archive, found);
-  finish(archive, header);
-}
-
-void CheckpointWriter::finish(ArchiveWriter& archive, const json& header) {
-  archive.set("checkpoint", header.dump());
-  if (also_save_) also_save_(archive);
-  archive.write(path_, Overwrite::allow);
-  last_ = std::chrono::steady_clock::now();
+  file_.write(archive, {{"version", checkpoint_version}, {"climbing", false}});
 }
 
 void CheckpointWriter::write(const Checkpoint& checkpoint, const ChainProblem& problem, const ChainParameters* best,
                              const RestartOutcome* best_finished) {
   ArchiveWriter archive("checkpoint");
   json header = {{"version", checkpoint_version},
-                 {"options_digest", checkpoint.owner.options},
-                 {"fingerprint", checkpoint.owner.fingerprint},
                  {"climbing", true},
                  {"restart", checkpoint.restart},
                  {"best_iteration", checkpoint.best_iteration},
@@ -291,7 +261,7 @@ void CheckpointWriter::write(const Checkpoint& checkpoint, const ChainProblem& p
     best_finished->parameters.save(archive, "best_finished.");
     archive.add("best_finished.validation_trace", best_finished->validation_trace);
   }
-  finish(archive, header);
+  file_.write(archive, std::move(header));
 }
 
 }  // namespace desirepath::inline models

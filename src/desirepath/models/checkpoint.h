@@ -4,8 +4,6 @@
 // (small beside full covariances): one M step restores the rest.
 #pragma once
 
-#include <chrono>
-#include <filesystem>
 #include <optional>
 #include <set>
 
@@ -13,7 +11,7 @@
 
 #include "desirepath/models/chain_candidates.h"
 #include "desirepath/models/chain_training.h"
-#include "desirepath/models/training.h"
+#include "desirepath/models/training_run.h"
 
 namespace desirepath::inline models {
 
@@ -35,17 +33,10 @@ int whole_number(const ArchiveReader& archive, const nlohmann::json& header, con
 /// Numbers one an iteration, all finite; throws ArchiveError.
 std::vector<double> load_trace(const ArchiveReader& archive, const std::string& name, int size);
 
-/// The fit a checkpoint belongs to.
-struct CheckpointOwner {
-  std::string options;      // digest
-  std::string fingerprint;  // of the cohort
-};
-
 /// A run between two iterations, and what came before it.
 struct Checkpoint {
   static constexpr const char* mixture_key = "starts.mixture";
 
-  CheckpointOwner owner;
   StartFindings starts;
   bool climbing = true;  // false: starts are being tried, and there is nothing else
   int restart = 0;
@@ -73,7 +64,7 @@ struct Checkpoint {
     std::size_t candidates = 0;  // starts to be tried
   };
   /// Throws OptionError when the checkpoint is another fit's, ArchiveError when the file is none of such a chain.
-  static Checkpoint load(const ArchiveReader& archive, const CheckpointOwner& owner, const Frame& frame);
+  static Checkpoint load(const ArchiveReader& archive, CheckpointFile& file, const Frame& frame);
   /// Brings a problem to where this one was.
   void put_into(ChainProblem& problem);
 };
@@ -81,25 +72,19 @@ struct Checkpoint {
 /// Keeps what is needed at hand and writes it when its time has come.
 class CheckpointWriter {
  public:
-  /// Inactive where the context names no file.
-  CheckpointWriter(const TrainingContext& context, bool needs_previous);
-  bool is_active() const { return !path_.empty(); }
+  /// The file must outlive this.
+  CheckpointWriter(CheckpointFile& file, bool needs_previous) : file_(file), needs_previous_(needs_previous) {}
   /// After an M step: the point a run would be taken up at.
   void remember(const ChainProblem& problem);
-  bool is_due() const;
   /// The rest of `checkpoint` is the caller's; parameters or responsibilities are added here.
   void write(const Checkpoint& checkpoint, const ChainProblem& problem, const ChainParameters* best,
              const RestartOutcome* best_finished);
   /// While starts are tried.
-  void write_starts(const CheckpointOwner& owner, const StartFindings& found);
+  void write_starts(const StartFindings& found);
 
  private:
-  void finish(ArchiveWriter& archive, const nlohmann::json& header);
-  std::filesystem::path path_;
-  double interval_;
-  std::function<void(ArchiveWriter&)> also_save_;
+  CheckpointFile& file_;
   bool needs_previous_;
-  std::chrono::steady_clock::time_point last_;
   std::optional<ChainResponsibilities> remembered_;
 };
 

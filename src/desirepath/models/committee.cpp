@@ -1,7 +1,6 @@
 #include "desirepath/models/committee.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -16,7 +15,6 @@
 #include "desirepath/models/hidden_chain.h"
 #include "desirepath/models/model_file.h"
 #include "desirepath/probability/log_space.h"
-#include "desirepath/transcripts/split.h"
 
 namespace desirepath::inline models {
 
@@ -91,40 +89,26 @@ ChainParameters assembled(const std::vector<ChainParameters>& members) {
   return committee;
 }
 
-class CommitteeFit : public Training {
+class CommitteeFit : public TrainingRun {
  public:
   explicit CommitteeFit(const TrainingTask& task)
-      : cohort_(task.cohort),
-        options_(task.options),
-        context_(task.context),
-        settings_(task.options.read<CommitteeSettings>()),
-        training_(task.cohort) {
+      : TrainingRun(task), settings_(task.options.read<CommitteeSettings>()), training_(task.cohort) {
     if (options_.choice().emission->name != HiddenTreeEmission::family_name)
       throw OptionError(concat(setting_name("emission"), " ", options_.choice().emission->name,
                                ": the members of hct are hidden trees"));
-    for (const auto& [given, name] : {std::pair{context_.match != nullptr, "match"},
-                                      {!context_.labels.empty(), "start"},
-                                      {!context_.transitions.empty(), "transitions"}}) {
-      if (given) throw OptionError(concat(setting_name(name), ": hct has no states to begin from or to number"));
-    }
+    refuse_states(context_, "hct");
     trees_ = settings_.trees.value_or(trees_for(cohort_.student_count()));
     if (context_.warm != nullptr) take_warm();
-    if (context_.validation != nullptr) {
-      validation_ = *context_.validation;
-    } else if (settings_.validation) {
-      const Split split = set_aside(*settings_.validation);
-      if (split.training.empty() || split.validation.empty())
-        throw OptionError(concat(setting_name("validation"), ": too few students to hold out a share of ",
-                                 shortest(*settings_.validation)));
-      training_ = cohort_.select(split.training);
-      validation_ = cohort_.select(split.validation);
+    if (settings_.validation && context_.validation == nullptr) hold_out_for("validation", *settings_.validation);
+    training_ = training();
+    if (judges() != nullptr) {
+      validation_ = *judges();
     } else if (context_.warm != nullptr) {
       iterations_ = std::min(warm_iterations, settings_.em.max_iterations);
     } else if (settings_.em.tolerance > 0) {
-      const Split split = set_aside(pilot_share);
-      if (split.validation.size() >= fewest_judges) {
-        pilot_training_ = cohort_.select(split.training);
-        pilot_validation_ = cohort_.select(split.validation);
+      if (hold_out(pilot_share, fewest_judges)) {
+        pilot_training_ = training();
+        pilot_validation_ = *judges();
         member_ = pilot;
       } else {
         iterations_ = std::min(usual_iterations, settings_.em.max_iterations);
@@ -140,18 +124,15 @@ class CommitteeFit : public Training {
     return estimate;
   }
 
-  FitResult run() override {
-    const auto begin = std::chrono::steady_clock::now();
+ private:
+  FitResult train() override {
     resume();
     if (member_ == pilot) run_pilot();
     for (; member_ < trees_; ++member_)
       run_member();
-    FitResult result = finish();
-    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return result;
+    return finish();
   }
 
- private:
   static constexpr Id pilot = -1;
   Id tree_states() const {
     return options_.read<HiddenTreeOptions>().states_for(static_cast<double>(cohort_.student_count()));
@@ -164,8 +145,7 @@ class CommitteeFit : public Training {
     const bool is_committee =
         warm != nullptr && !warm->identity().has_kinds && warm->identity().emission == HiddenTreeEmission::family_name;
     if (!is_committee) throw OptionError(concat(name, ": the model is ", context_.warm->name(), ", not hct"));
-    if (!warm->schema().has_same_bits(cohort_.schema()))
-      throw OptionError(concat(name, ": the model has other courses or periods than the cohort"));
+    require_same_bits(*warm, cohort_.schema());
     const auto count = static_cast<Id>(warm->parameters().prior.initial.size());
     if (settings_.trees && *settings_.trees != count)
       throw OptionError(concat(name, ": the model has ", counted(count, "tree", "trees")));
@@ -175,10 +155,6 @@ class CommitteeFit : public Training {
       identity.has_kinds = true;
       warm_members_.push_back(std::make_unique<HiddenChain>(std::move(identity), member_of(warm->parameters(), m)));
     }
-  }
-
-  Split set_aside(double share) const {
-    return split_by_share(cohort_, {share, 0}, RandomStream(options_.seed).child("validation"));
   }
 
   /// resumes: the checkpoint at hand is this member's.
@@ -304,9 +280,9 @@ class CommitteeFit : public Training {
   }
 
   void resume() {
-    if (!context_.resume || context_.checkpoint.empty() || !std::filesystem::exists(context_.checkpoint)) return;
-    const ArchiveReader archive = ArchiveReader::open(context_.checkpoint);
-    archive.require_kind("checkpoint");
+    const std::optional<ArchiveReader> resumed = checkpoint_.resumed();
+    if (!resumed) return;
+    const ArchiveReader& archive = *resumed;
     if (!archive.has_metadata("committee"))
       throw OptionError(concat(context_.checkpoint.string(), ": the checkpoint belongs to another model"));
     const StepLayout layout = StepLayout::of(TimeStructure::one_step, cohort_.schema().period_count());
@@ -348,9 +324,6 @@ class CommitteeFit : public Training {
     first_ = prepare_member(member_, /*resumes=*/true);
   }
 
-  const Cohort& cohort_;
-  const FitOptions& options_;
-  const TrainingContext& context_;
   CommitteeSettings settings_;
   Cohort training_;
   std::optional<Cohort> validation_, pilot_training_, pilot_validation_;
@@ -369,17 +342,14 @@ class CommitteeFit : public Training {
 };
 
 /// Members stop before they converge, so a step without the student is compared with a step with it.
-Vector leave_one_out_of_committee(const Model& model, const std::string& training, const Cohort& cohort,
+Vector leave_one_out_of_committee(const Model& model, const TrainingRecord& training, const Cohort& cohort,
                                   const Compute& compute) {
-  const auto recorded = nlohmann::ordered_json::parse(training, nullptr, false);
-  if (!recorded.is_object() || !recorded.contains("options"))
-    throw ArchiveError("the model file does not say how the model was trained");
-  const FitOptions options = FitOptions::from_record(recorded["options"]);
+  const FitOptions& options = training.trained_with();
   const auto settings = options.read<CommitteeSettings>();
   if (settings.validation)
     throw OptionError(concat("leave-one-out: the model was trained on a share of the students (",
                              setting_name("validation"), "); train on all"));
-  if (recorded.value("data_fingerprint", "") != cohort.fingerprint())
+  if (training.data_fingerprint != cohort.fingerprint())
     throw OptionError("leave-one-out: the model was trained on another cohort than this one");
   const HiddenChain& committee = as_committee(model);
   ChainTask task{cohort.schema(), 1, 0.1, {}, {}};

@@ -49,6 +49,14 @@ FitOptions& FitOptions::set(const SettingValues& values) {
   return *this;
 }
 
+FitOptions& FitOptions::limit(std::string_view name, std::int64_t most) {
+  const std::vector<Setting> all = known();
+  if (std::ranges::find(all, name, &Setting::name) == all.end()) return *this;
+  const auto given = values_.find(name);
+  const auto* number = given == values_.end() ? nullptr : std::get_if<std::int64_t>(&given->second);
+  return number == nullptr || *number > most ? set(name, most) : *this;
+}
+
 FitOptions& FitOptions::unset(std::string_view name) {
   const auto found = values_.find(name);
   if (found != values_.end()) values_.erase(found);

@@ -25,6 +25,8 @@ class FitOptions {
   /// Throws OptionError where the model and its emission have no such setting.
   FitOptions& set(std::string_view name, SettingValue value);
   FitOptions& set(const SettingValues& values);
+  /// A number no larger than `most`, where the model has the setting.
+  FitOptions& limit(std::string_view name, std::int64_t most);
   /// Back to the default.
   FitOptions& unset(std::string_view name);
   /// The same settings for another emission; those it does not know are dropped.

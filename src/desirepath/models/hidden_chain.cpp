@@ -48,7 +48,7 @@ void HiddenChain::check_evidence(const EvidenceBatch& evidence) const {
 Estimates HiddenChain::log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
                                       Precision precision) const {
   check_evidence(evidence);
-  const ChainEvidence data(evidence, layout_);
+  const ChainEvidence& data = cut_evidence(evidence, layout_);
   // The density belongs to what EM climbed with.
   const ChainParameters& parameters = kind == likelihood_kinds().front() ? answers_ : parameters_;
   std::vector<RowScores> scores = score_pools(parameters, data, kind, precision, compute);
@@ -89,7 +89,7 @@ Estimates HiddenChain::log_likelihood(const EvidenceBatch& evidence, LikelihoodK
 std::string HiddenChain::likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
                                          Precision precision) const {
   check_evidence(evidence);
-  const ChainEvidence data(evidence, layout_);
+  const ChainEvidence& data = cut_evidence(evidence, layout_);
   LikelihoodGap all;
   double sum = 0;
   for (std::size_t p = 0; p < data.pools.size(); ++p) {
@@ -134,13 +134,13 @@ RowMatrix HiddenChain::posterior_of(const ChainEvidence& data, const std::vector
 
 RowMatrix HiddenChain::posterior(const EvidenceBatch& evidence, const Compute& compute) const {
   check_evidence(evidence);
-  const ChainEvidence data(evidence, layout_);
+  const ChainEvidence& data = cut_evidence(evidence, layout_);
   return posterior_of(data, answer_scores(data, compute), compute);
 }
 
 std::vector<std::vector<Id>> HiddenChain::paths(const EvidenceBatch& evidence, const Compute& compute) const {
   check_evidence(evidence);
-  const ChainEvidence data(evidence, layout_);
+  const ChainEvidence& data = cut_evidence(evidence, layout_);
   const std::vector<RowScores> scores = answer_scores(data, compute);
   std::vector<std::vector<Id>> result(static_cast<std::size_t>(data.student_count()));
   compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {

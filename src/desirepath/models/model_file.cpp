@@ -2,18 +2,16 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline models {
 
-void save_model(const Model& model, const std::string& training, const std::filesystem::path& path, Overwrite overwrite,
-                FileAccess access) {
+void save_model(const Model& model, const TrainingRecord& training, const std::filesystem::path& path,
+                Overwrite overwrite, FileAccess access) {
   ArchiveWriter archive("model");
   model.save(archive);
-  archive.set("training", training);
+  archive.set("training", training.text);
   archive.write(path, overwrite, access);
 }
 
@@ -22,9 +20,12 @@ StoredModel load_model(const ArchiveReader& archive, const Catalog& catalog) {
   const std::string& name = archive.metadata("model");
   const auto entry = std::ranges::find(catalog.models, name, &ModelEntry::name);
   if (entry == catalog.models.end()) archive.refuse(concat("model '", name, "' is not known to this version"));
-  const std::string& training = archive.metadata("training");
-  if (!nlohmann::json::accept(training)) archive.refuse("damaged: the record of the training");
-  return {entry->load(archive, catalog), training};
+  std::unique_ptr<Model> model = entry->load(archive, catalog);
+  try {
+    return {std::move(model), TrainingRecord::read(archive.metadata("training"), catalog)};
+  } catch (const ArchiveError& error) {
+    archive.refuse(concat("damaged: ", error.marked()));
+  }
 }
 
 StoredModel load_model(const std::filesystem::path& path, const Catalog& catalog) {
@@ -35,11 +36,7 @@ Vector leave_one_out(const StoredModel& stored, const Cohort& cohort, const Comp
   const std::string name = stored.model->name();
   const ModelEntry& entry = *catalog.choice(name).model;
   if (!entry.leave_one_out) throw OptionError(concat("leave-one-out: there is none for the model '", name, "'"));
-  try {
-    return entry.leave_one_out(*stored.model, stored.training, cohort, compute);
-  } catch (const nlohmann::json::exception&) {
-    throw ArchiveError("the model file's record of its training cannot be read");
-  }
+  return entry.leave_one_out(*stored.model, stored.training, cohort, compute);
 }
 
 }  // namespace desirepath::inline models

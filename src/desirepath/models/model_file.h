@@ -3,22 +3,22 @@
 
 #include <filesystem>
 #include <memory>
-#include <string>
 
 #include "desirepath/core/atomic_file.h"
 #include "desirepath/models/catalog.h"
 #include "desirepath/models/model.h"
+#include "desirepath/models/training_record.h"
 
 namespace desirepath::inline models {
 
 struct StoredModel {
   std::unique_ptr<Model> model;
-  std::string training = "{}";  // JSON: options, trace, warnings, data fingerprint
+  TrainingRecord training = {};
 };
 
 /// `access`: a published model may be read by whoever the system's mask lets, others by their owner alone.
-void save_model(const Model& model, const std::string& training, const std::filesystem::path& path, Overwrite overwrite,
-                FileAccess access = FileAccess::owner);
+void save_model(const Model& model, const TrainingRecord& training, const std::filesystem::path& path,
+                Overwrite overwrite, FileAccess access = FileAccess::owner);
 StoredModel load_model(const std::filesystem::path& path, const Catalog& catalog = standard_catalog());
 StoredModel load_model(const ArchiveReader& archive, const Catalog& catalog = standard_catalog());
 

@@ -10,7 +10,7 @@
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/gaussian_mass.h"
 #include "desirepath/models/chain_settings.h"
-#include "desirepath/transcripts/split.h"
+#include "desirepath/models/training_run.h"
 
 namespace desirepath::inline models {
 
@@ -57,42 +57,36 @@ FitOptions as_probit_options(const FitOptions& options) {
   return probit;
 }
 
-class OrthantEm : public Training {
+class OrthantEm : public TrainingRun {
  public:
   explicit OrthantEm(const TrainingTask& task)
-      : compute_(task.context.compute),
+      : TrainingRun(task),
+        compute_(task.context.compute),
         gaussian_options_(unrefined(task.options)),
         probit_options_(as_probit_options(gaussian_options_)),
-        gaussian_context_(task.context),
-        students_(task.cohort) {
-    const std::string refine = setting_name("refine");
+        gaussian_context_(task.context) {
     if (task.options.choice().emission->name != GaussianEmission::family_name)
-      throw OptionError(concat(refine, " orthant-em starts from ", setting_name("emission"), " gaussian"));
+      throw OptionError(
+          concat(setting_name("refine"), " orthant-em starts from ", setting_name("emission"), " gaussian"));
     // The same split for both fits, named to both as a cohort of its own.
-    if (task.context.validation != nullptr) {
-      judges_ = *task.context.validation;
-    } else {
+    if (task.context.validation == nullptr) {
       const auto validation = task.options.read<ChainSettings>().validation;
-      const double share = validation.value_or(refinement_share);
-      const Split split = split_by_share(task.cohort, {share, 0}, RandomStream(task.options.seed).child("validation"));
-      if (split.training.empty() || split.validation.empty())
-        throw OptionError(concat(refine, ": too few students to hold some out"));
-      judges_ = task.cohort.select(split.validation);
-      students_ = task.cohort.select(split.training);
+      hold_out_for("refine", validation.value_or(refinement_share));
       gaussian_options_.unset("validation");
       probit_options_.unset("validation");
-      if (validation) gaussian_context_.validation = &*judges_;
+      if (validation) gaussian_context_.validation = judges();
     }
     take_up();
-    first_ = prepare_training({students_, gaussian_options_, gaussian_context_});
+    first_ = prepare_training({training(), gaussian_options_, gaussian_context_});
   }
 
   FitEstimate estimate() const override { return first_->estimate(); }
 
-  FitResult run() override {
+ private:
+  FitResult train() override {
     FitResult before = first_->run();
     // What the first fit ended with goes along in the checkpoints of the second.
-    if (!checkpoint_.empty() && first_end_.empty()) first_end_ = read_file(checkpoint_);
+    if (checkpoint_.is_active() && first_end_.empty()) first_end_ = read_file(context_.checkpoint);
     const auto& chain = dynamic_cast<const HiddenChain&>(*before.model);
     ChainIdentity identity = chain.identity();
     identity.emission = ProbitEmission::family_name;
@@ -101,8 +95,8 @@ class OrthantEm : public Training {
     TrainingContext context = gaussian_context_;
     context.labels.clear();
     context.warm = &start;
-    context.validation = &*judges_;
-    context.checkpoint = checkpoint_;
+    context.validation = judges();
+    context.checkpoint = context_.checkpoint;
     context.resume = !gaussian_context_.checkpoint_bytes.empty();
     context.checkpoint_bytes.clear();
     context.also_save = [this](ArchiveWriter& archive) {
@@ -110,19 +104,15 @@ class OrthantEm : public Training {
       std::ranges::transform(first_end_, bytes.begin(), [](std::byte b) { return static_cast<std::uint8_t>(b); });
       archive.add("first_fit", std::move(bytes));
     };
-    FitResult after = fit_model(students_, probit_options_, context);
+    FitResult after = fit_model(training(), probit_options_, context);
     return better_of(std::move(before), std::move(after));
   }
 
- private:
   /// A checkpoint of the second fit: the first is taken up at its end and writes none of its own.
   void take_up() {
-    checkpoint_ = gaussian_context_.checkpoint;
-    if (!gaussian_context_.resume || !std::filesystem::exists(checkpoint_)) return;
-    const ArchiveReader archive = ArchiveReader::open(checkpoint_);
-    archive.require_kind("checkpoint");
-    if (!archive.has("first_fit")) return;
-    const std::vector<std::uint8_t> bytes = archive.read<std::uint8_t>("first_fit");
+    const std::optional<ArchiveReader> archive = checkpoint_.resumed();
+    if (!archive || !archive->has("first_fit")) return;
+    const std::vector<std::uint8_t> bytes = archive->read<std::uint8_t>("first_fit");
     for (const std::uint8_t byte : bytes)
       first_end_.push_back(std::byte{byte});
     gaussian_context_.checkpoint_bytes = first_end_;
@@ -130,14 +120,14 @@ class OrthantEm : public Training {
   }
 
   FitResult better_of(FitResult before, FitResult after) const {
-    const EvidenceBatch evidence = EvidenceBatch::of(*judges_);
+    const EvidenceBatch evidence = EvidenceBatch::of(*judges());
     const Estimates by_gaussian = before.model->log_likelihood(evidence, LikelihoodKind::mass, compute_);
     const Vector first = by_gaussian.value.col(0),
                  second = after.model->log_likelihood(evidence, LikelihoodKind::mass, compute_).value.col(0),
                  gains = second - first;
     RefinementReport report;
     report.refinement = Refinement::orthant_em;
-    report.students = judges_->student_count();
+    report.students = judges()->student_count();
     report.trace = {first.mean(), second.mean()};
     const auto count = static_cast<double>(gains.size());
     const double spread = std::sqrt((gains.array() - gains.mean()).square().sum() / std::max(1.0, count - 1) / count);
@@ -145,23 +135,16 @@ class OrthantEm : public Training {
     report.standard_error = count > 1 ? std::hypot(spread, by_gaussian.standard_error.mean()) : infinity;
     report.kept_round = gains.mean() > errors_above * report.standard_error ? 1 : 0;
     report.gain = report.kept_round == 1 ? gains.mean() : 0;
-    const double seconds = before.seconds + after.seconds;
     FitResult& kept = report.kept_round == 1 ? after : before;
-    if (report.kept_round == 0)
-      kept.warnings.emplace_back(
-          "the refinement described the students held out no better: the model from before it is kept");
     kept.refinement = std::move(report);
-    kept.seconds = seconds;
+    warn_of_refinement(kept);
     return std::move(kept);
   }
 
   const Compute& compute_;
   FitOptions gaussian_options_, probit_options_;
   TrainingContext gaussian_context_;
-  Cohort students_;
-  std::optional<Cohort> judges_;
   std::unique_ptr<Training> first_;
-  std::filesystem::path checkpoint_;
   std::vector<std::byte> first_end_;  // the last checkpoint of the first fit
 };
 

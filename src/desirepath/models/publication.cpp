@@ -22,9 +22,8 @@ namespace desirepath::inline models {
 
 namespace {
 
-Vector student_likelihoods(const Model& model, const TrainingTask& task) {
-  const EvidenceBatch evidence = EvidenceBatch::of(task.cohort);
-  return model.log_likelihood(evidence, model.likelihood_kinds().front(), task.context.compute).value.col(0);
+Vector student_likelihoods(const Model& model, const EvidenceBatch& evidence, const Compute& compute) {
+  return model.log_likelihood(evidence, model.likelihood_kinds().front(), compute).value.col(0);
 }
 
 /// The state of least students of a step, where it rests on too few; -1: none does.
@@ -61,7 +60,8 @@ std::vector<Id> merged_states(const HiddenChain& chain, Id step, Id gone) {
 }
 
 /// Labels that start a fit of one state fewer.
-std::vector<LabelRow> merged_labels(const HiddenChain& chain, const FitResult& fit, const TrainingTask& task) {
+std::vector<LabelRow> merged_labels(const HiddenChain& chain, const FitResult& fit, const EvidenceBatch& evidence,
+                                    const Compute& compute) {
   const Id emitting = chain.parameters().emitting_states(), all = chain.state_count(), steps = chain.step_count();
   std::vector<std::vector<Id>> becomes;
   std::vector<double> total(static_cast<std::size_t>(emitting), 0);
@@ -75,7 +75,7 @@ std::vector<LabelRow> merged_labels(const HiddenChain& chain, const FitResult& f
     const auto least = std::min_element(students.begin(), students.begin() + emitting) - students.begin();
     becomes.push_back(merged_states(chain, tied ? 0 : step, static_cast<Id>(least)));
   }
-  const RowMatrix posterior = chain.posterior(EvidenceBatch::of(task.cohort), task.context.compute);
+  const RowMatrix posterior = chain.posterior(evidence, compute);
   std::vector<LabelRow> rows;
   constexpr double negligible = 1e-6;
   for (Index s = 0; s < posterior.rows(); ++s) {
@@ -84,7 +84,7 @@ std::vector<LabelRow> merged_labels(const HiddenChain& chain, const FitResult& f
       for (Id k = 0; k < emitting; ++k) {
         const double weight = posterior(s, step * all + k);
         if (weight > negligible)
-          rows.push_back({task.cohort.students()[static_cast<std::size_t>(s)], period,
+          rows.push_back({evidence.students()[static_cast<std::size_t>(s)], period,
                           becomes[static_cast<std::size_t>(step)][static_cast<std::size_t>(k)], weight, 0});
       }
     }
@@ -109,7 +109,7 @@ class Counts {
       : students_(trained_students(task)),
         batch_(EvidenceBatch::of(students_)),
         chain_(chain),
-        evidence_(batch_, chain.layout()),
+        evidence_(cut_evidence(batch_, chain.layout())),
         counted_(counted_students(students_, task.options)) {
     if (chain.identity().has_kinds) posterior_ = chain.posterior(batch_, task.context.compute);
   }
@@ -178,7 +178,7 @@ class Counts {
   Cohort students_;
   EvidenceBatch batch_;
   const HiddenChain& chain_;
-  ChainEvidence evidence_;
+  const ChainEvidence& evidence_;
   std::vector<double> counted_;
   RowMatrix posterior_;
 };
@@ -356,10 +356,11 @@ Publication publish(FitResult& fit, const TrainingTask& task) {
   require_publishable(task.options);
   Publication report;
   report.least = least_published(task.cohort);
+  const EvidenceBatch evidence = EvidenceBatch::of(task.cohort);
   report.students = fit.students;
   report.states_before = fit.states;
   report.kind = fit.model->likelihood_kinds().front();
-  report.log_likelihood_before = student_likelihoods(*fit.model, task).sum();
+  report.log_likelihood_before = student_likelihoods(*fit.model, evidence, task.context.compute).sum();
   FitOptions options = task.options;
   const auto has_small = [&] {
     return std::ranges::any_of(fit.bearing(),
@@ -367,7 +368,7 @@ Publication publish(FitResult& fit, const TrainingTask& task) {
   };
   while (fit.states > 1 && has_small()) {
     TrainingContext context{task.context.compute, task.context.progress};
-    context.labels = merged_labels(dynamic_cast<const HiddenChain&>(*fit.model), fit, task);
+    context.labels = merged_labels(dynamic_cast<const HiddenChain&>(*fit.model), fit, evidence, task.context.compute);
     context.labels_file = "merged states";
     options.set("states", std::int64_t{fit.states - 1});
     fit = fit_model(task.cohort, options, context);
@@ -380,7 +381,7 @@ Publication publish(FitResult& fit, const TrainingTask& task) {
   ChainParameters parameters = published_parameters(chain, task, report);
   fit.model = std::make_unique<HiddenChain>(chain.identity(), std::move(parameters));
   report.states = fit.states;
-  const Vector likelihoods = student_likelihoods(*fit.model, task);
+  const Vector likelihoods = student_likelihoods(*fit.model, evidence, task.context.compute);
   report.log_likelihood = likelihoods.sum();
   report.likelihood_error = (likelihoods.array() - likelihoods.mean()).matrix().norm();
   if (fit.kind == report.kind) fit.log_likelihood = report.log_likelihood;

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "desirepath/models/training.h"
+#include "desirepath/models/training_record.h"
 
 namespace desirepath::inline models {
 
@@ -43,7 +43,7 @@ Publication publish(FitResult& fit, const TrainingTask& task);
 
 /// In place of training_record(): sizes and likelihoods rounded to what their error bears, and nothing by which the
 /// students could be recognised.
-std::string published_record(const TrainingTask& task, const FitResult& fit, const Publication& publication);
+TrainingRecord published_record(const TrainingTask& task, const FitResult& fit, const Publication& publication);
 
 /// A probability to as many digits as n students bear: the last is no larger than the standard error; one at least.
 double rounded_probability(double probability, double students);

@@ -29,8 +29,8 @@ void round_counts(nlohmann::ordered_json& rows, double least) {
 
 }  // namespace
 
-std::string published_record(const TrainingTask& task, const FitResult& fit, const Publication& publication) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::parse(training_record(task, fit));
+TrainingRecord published_record(const TrainingTask& task, const FitResult& fit, const Publication& publication) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(training_record(task, fit).text);
   json["published"] = true;
   json.erase("data_fingerprint");
   json["options"].erase("validation_fingerprint");
@@ -54,7 +54,7 @@ std::string published_record(const TrainingTask& task, const FitResult& fit, con
   for (const char* counts : {"state_students", "state_behind"}) {
     if (result.contains(counts)) round_counts(result[counts], publication.least);
   }
-  return json.dump();
+  return TrainingRecord::read(json.dump(), task.options.catalog());
 }
 
 }  // namespace desirepath::inline models

@@ -11,7 +11,6 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/table.h"
 #include "desirepath/core/text.h"
-#include "desirepath/models/year_spread.h"
 
 namespace desirepath::inline models {
 
@@ -151,25 +150,6 @@ void FitResult::print(std::ostream& out) const {
   }
   out << '\n';
   table.print_text(out);
-}
-
-std::string training_record(const TrainingTask& task, const FitResult& result) {
-  nlohmann::ordered_json json;
-  json["options"] = task.record();
-  json["data_fingerprint"] = task.cohort.fingerprint();
-  if (task.cohort.min_cell()) json["min_cell"] = *task.cohort.min_cell();
-  nlohmann::ordered_json found = result.to_json();
-  found.erase("seconds");
-  if (!result.state_students.empty()) found["state_students"] = result.state_students;
-  if (!result.state_behind.empty()) found["state_behind"] = result.state_behind;
-  json["result"] = std::move(found);
-  const auto spread = spread_between_years(task.cohort);
-  if (spread) {
-    json["between_years"] = {{"spread", std::round(1000 * spread->share) / 1000},
-                             {"forecasts", spread->forecasts},
-                             {"last_entry", spread->last_entry}};
-  }
-  return render_settings(json.dump(), "");
 }
 
 }  // namespace desirepath::inline models

@@ -150,8 +150,4 @@ std::unique_ptr<Training> prepare_training(const TrainingTask& task);
 /// Prepares and runs.
 FitResult fit_model(const Cohort& cohort, const FitOptions& options, const TrainingContext& context);
 
-/// What goes into the model file beside the model: how it was trained and what came of it, without what differs from
-/// run to run.
-std::string training_record(const TrainingTask& task, const FitResult& result);
-
 }  // namespace desirepath::inline models

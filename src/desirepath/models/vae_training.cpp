@@ -1,25 +1,21 @@
-#include <chrono>
 #include <cmath>
 #include <numeric>
 
 #include <nlohmann/json.hpp>
 
-#include "desirepath/core/available_memory.h"
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/learning/adam.h"
 #include "desirepath/models/checkpoint.h"
 #include "desirepath/models/vae.h"
-#include "desirepath/transcripts/split.h"
 
 namespace desirepath::inline models {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr double usual_validation = 0.1;  // of the students, where nothing is said
-constexpr std::int64_t fewest_vae_judges = 10;
+constexpr std::size_t fewest_vae_judges = 10;
 constexpr int epochs_without_judges = 60;
 constexpr std::int64_t most_students_a_step = 128, fewest_students_a_step = 16, steps_an_epoch = 30;
 constexpr std::int64_t students_a_shard = 32;  // whose gradient is taken at once
@@ -68,31 +64,23 @@ struct VaeProgress {
   std::vector<double> trace, validation_trace;
 };
 
-class VaeFit : public Training {
+class VaeFit : public TrainingRun {
  public:
   explicit VaeFit(const TrainingTask& task)
-      : cohort_(task.cohort),
-        options_(task.options),
-        context_(task.context),
-        settings_(task.options.read<VaeSettings>()),
-        training_(task.cohort) {
-    for (const auto& [given, name] : {std::pair{context_.match != nullptr, "match"},
-                                      {!context_.labels.empty(), "start"},
-                                      {!context_.transitions.empty(), "transitions"}}) {
-      if (given) throw OptionError(concat(setting_name(name), ": vae has no states to begin from or to number"));
-    }
-    set_judges_aside();
+      : TrainingRun(task, setting_name("hidden") + " values", "the first epoch ended"),
+        settings_(task.options.read<VaeSettings>()) {
+    refuse_states(context_, "vae");
+    if (settings_.validation && context_.validation == nullptr) hold_out_for("validation", *settings_.validation);
+    if (judges() == nullptr) hold_out(usual_validation, fewest_vae_judges);
     shape_ = {cohort_.schema().bit_count(), settings_.hidden, settings_.latent};
     if (context_.warm != nullptr) take_warm();
-    if (!context_.checkpoint.empty() || !context_.checkpoint_bytes.empty())
-      owner_ = {task.digest(), cohort_.fingerprint()};
-    everyone_.resize(static_cast<std::size_t>(training_.student_count()));
+    everyone_.resize(static_cast<std::size_t>(training().student_count()));
     std::iota(everyone_.begin(), everyone_.end(), 0);
   }
 
   FitEstimate estimate() const override {
     FitEstimate estimate;
-    const auto students = static_cast<double>(training_.student_count()), size = static_cast<double>(shape_.size());
+    const auto students = static_cast<double>(training().student_count()), size = static_cast<double>(shape_.size());
     const std::int64_t whole_shards = students_a_step() / students_a_shard;
     const double shards = static_cast<double>(whole_shards) + 1;
     constexpr double vae_program_bytes = 45e6;
@@ -102,74 +90,48 @@ class VaeFit : public Training {
     estimate.seconds_per_iteration =
         (5 * students * static_cast<double>(shape_.bits * shape_.hidden) + 10 * size * students / students_a_step()) /
         5e9 / std::min<double>(context_.compute.threads(), shards);
-    estimate.distinct_rows = training_.student_count();
+    estimate.distinct_rows = training().student_count();
     return estimate;
-  }
-
-  FitResult run() override {
-    const auto begin = Clock::now();
-    const double needed = estimate().bytes, free = available_memory();
-    if (free > 0 && needed > free) {
-      throw OptionError(concat("training needs about ", as_bytes_text(needed), ", ", as_bytes_text(free),
-                               " are free; use fewer ", setting_name("hidden"), " values or courses (",
-                               setting_name("min-takers"), ")"));
-    }
-    const EvidenceBatch students = EvidenceBatch::of(training_);
-    VaeNetwork network = start();
-    VaeProgress progress = taken_up(network);
-    last_written_ = Clock::now();
-    try {
-      while (progress.epoch < epochs() && progress.rate < rates) {
-        // An epoch counts with its judgment, or it is run again.
-        VaeProgress next = progress;
-        run_epoch(network, students, next);
-        if (judges_) judge(network, next);
-        progress = std::move(next);
-        tell(progress);
-        if (is_due()) write(progress);
-      }
-    } catch (const Interrupted&) {
-      stop(progress);
-    }
-    if (judges_) network.parameters() = progress.best;
-    FitResult result = finish(std::move(network), students, progress);
-    result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    return result;
   }
 
  private:
   static constexpr double draws_held = 256 * 6;
 
-  int epochs() const { return judges_ ? settings_.epochs : std::min(settings_.epochs, epochs_without_judges); }
-
-  std::int64_t students_a_step() const {
-    return std::clamp(training_.student_count() / steps_an_epoch, fewest_students_a_step, most_students_a_step);
+  FitResult train() override {
+    const EvidenceBatch students = EvidenceBatch::of(training());
+    VaeNetwork network = start();
+    VaeProgress progress = taken_up(network);
+    try {
+      while (progress.epoch < epochs() && progress.rate < rates) {
+        // An epoch counts with its judgment, or it is run again.
+        VaeProgress next = progress;
+        run_epoch(network, students, next);
+        if (judges() != nullptr) judge(network, next);
+        progress = std::move(next);
+        tell(progress);
+        if (checkpoint_.is_due()) write(progress);
+      }
+    } catch (const Interrupted&) {
+      if (checkpoint_.is_active() && progress.epoch > 0) write(progress);
+      throw;
+    }
+    if (judges() != nullptr) network.parameters() = progress.best;
+    return finish(std::move(network), students, progress);
   }
 
-  void set_judges_aside() {
-    if (context_.validation != nullptr) {
-      if (!context_.validation->schema().has_same_bits(cohort_.schema()))
-        throw InputError(
-            concat(setting_name("validation"), ": the file has other courses or periods than the training cohort"));
-      judges_ = *context_.validation;
-      return;
-    }
-    const double share = settings_.validation.value_or(usual_validation);
-    const Split split = split_by_share(cohort_, {share, 0}, RandomStream(options_.seed).child("validation"));
-    if (settings_.validation && (split.training.empty() || split.validation.empty()))
-      throw OptionError(
-          concat(setting_name("validation"), ": too few students to hold out a share of ", shortest(share)));
-    if (!settings_.validation && std::ssize(split.validation) < fewest_vae_judges) return;
-    training_ = cohort_.select(split.training);
-    judges_ = cohort_.select(split.validation);
+  int epochs() const {
+    return judges() != nullptr ? settings_.epochs : std::min(settings_.epochs, epochs_without_judges);
+  }
+
+  std::int64_t students_a_step() const {
+    return std::clamp(training().student_count() / steps_an_epoch, fewest_students_a_step, most_students_a_step);
   }
 
   void take_warm() {
     const std::string name = setting_name("warm");
     const auto* warm = dynamic_cast<const Vae*>(context_.warm);
     if (warm == nullptr) throw OptionError(concat(name, ": the model is ", context_.warm->name(), ", not vae"));
-    if (!warm->schema().has_same_bits(cohort_.schema()))
-      throw OptionError(concat(name, ": the model has other courses or periods than the cohort"));
+    require_same_bits(*warm, cohort_.schema());
     const VaeShape& other = warm->network().shape();
     if (other != shape_)
       throw OptionError(concat(name, ": the model has ", other.hidden, " hidden values and a code of ", other.latent));
@@ -180,11 +142,11 @@ class VaeFit : public Training {
     const Schema& schema = cohort_.schema();
     Vector shares = Vector::Constant(schema.bit_count(), added_students);
     Vector present = Vector::Constant(schema.period_count(), 2 * added_students);
-    for (std::int64_t s = 0; s < training_.student_count(); ++s) {
+    for (std::int64_t s = 0; s < training().student_count(); ++s) {
       for (Id t = 0; t < schema.period_count(); ++t)
-        present[t] += training_.enrolled(s, t) ? 1 : 0;
+        present[t] += training().enrolled(s, t) ? 1 : 0;
     }
-    for (const Id bit : training_.enrollments().columns())
+    for (const Id bit : training().enrollments().columns())
       shares[bit] += 1;
     for (Id bit = 0; bit < schema.bit_count(); ++bit)
       shares[bit] /= present[schema.period_of(bit)];
@@ -227,13 +189,12 @@ class VaeFit : public Training {
     ++progress.epoch;
   }
 
-  void tell(const VaeProgress& progress) const {
-    if (!context_.progress) return;
-    const auto count = static_cast<double>(training_.student_count());
+  void tell(const VaeProgress& progress) {
+    const auto count = static_cast<double>(training().student_count());
     ProgressEvent event{"epochs", static_cast<double>(progress.epoch) / epochs(), progress.epoch - 1,
                         progress.trace.back() / count};
     if (progress.epoch > 1) event.change = event.objective - progress.trace[progress.trace.size() - 2] / count;
-    context_.progress(event);
+    report(event);
   }
 
   /// One step of Adam along the mean gradient of some students; their bound before it.
@@ -264,7 +225,7 @@ class VaeFit : public Training {
     // The same draws after every epoch: what differs is the parameters.
     const RandomStream draws = stream().child("judges");
     const double score = Vae(cohort_.schema(), network)
-                             .lower_bound(EvidenceBatch::of(*judges_), judging_draws, context_.compute, &draws)
+                             .lower_bound(EvidenceBatch::of(*judges()), judging_draws, context_.compute, &draws)
                              .value.mean();
     const bool better = progress.validation_trace.empty() ||
                         score > progress.validation_trace[static_cast<std::size_t>(progress.best_epoch - 1)];
@@ -287,15 +248,15 @@ class VaeFit : public Training {
     auto model = std::make_unique<Vae>(cohort_.schema(), std::move(network));
     result.model_name = options_.choice().model->name;
     result.kind = LikelihoodKind::lower_bound;
-    result.students = training_.student_count();
+    result.students = training().student_count();
     result.student_weight = static_cast<double>(result.students);
     result.log_likelihood = model->lower_bound(students, reported_draws, context_.compute).value.sum();
     result.objective = result.log_likelihood;
     result.trace = result.objective_trace = progress.trace;
     result.validation_trace = progress.validation_trace;
     result.iterations = progress.epoch;
-    result.best_iteration = judges_ ? progress.best_epoch : progress.epoch;
-    result.converged = progress.rate >= rates || !judges_;
+    result.best_iteration = judges() != nullptr ? progress.best_epoch : progress.epoch;
+    result.converged = progress.rate >= rates || judges() == nullptr;
     result.stopped_by = progress.rate >= rates ? "validation" : "iterations";
     RestartResult only{0,
                        context_.warm != nullptr ? "model" : "random",
@@ -305,43 +266,27 @@ class VaeFit : public Training {
                        result.iterations,
                        result.converged,
                        {}};
-    if (judges_) {
+    if (judges() != nullptr) {
       only.validation = progress.validation_trace[static_cast<std::size_t>(progress.best_epoch - 1)];
       if (!settings_.validation && context_.validation == nullptr)
-        result.warnings.push_back(concat(counted(judges_->student_count(), "student", "students"),
+        result.warnings.push_back(concat(counted(judges()->student_count(), "student", "students"),
                                          " set aside to say when to stop; the model is learned from the others"));
     } else {
-      result.warnings.push_back(concat(counted(result.iterations, "epoch", "epochs"),
-                                       ": there are too few students to try which number is best"));
+      warn_of_few(result, counted(result.iterations, "epoch", "epochs"));
     }
     if (cohort_.has_departures())
       result.warnings.emplace_back(
           "vae does not know that students leave: what comes after that counts as unknown, not as nothing taken");
     result.restarts.push_back(std::move(only));
-    if (!result.converged) {
-      result.warnings.push_back(concat("not converged after ", counted(result.iterations, "epoch", "epochs"),
-                                       ": training was cut short; raise ", setting_name("epochs")));
-    }
+    warn_of_the_end(result, "epoch");
     result.model = std::move(model);
     return result;
   }
 
   // Checkpoints: everything of VaeProgress.
 
-  bool is_due() const {
-    return !context_.checkpoint.empty() &&
-           std::chrono::duration<double>(Clock::now() - last_written_).count() >= context_.checkpoint_interval;
-  }
-
   void write(const VaeProgress& progress) {
     ArchiveWriter archive("checkpoint");
-    archive.set("checkpoint", nlohmann::json{{"options_digest", owner_.options},
-                                             {"fingerprint", owner_.fingerprint},
-                                             {"payload", "networks"},
-                                             {"rate", progress.rate},
-                                             {"waited", progress.waited},
-                                             {"best_epoch", progress.best_epoch}}
-                                  .dump());
     archive.set("em", nlohmann::json{{"iteration", progress.epoch}}.dump());
     archive.add("vae.parameters", progress.parameters);
     archive.add("vae.best", progress.best);
@@ -350,47 +295,32 @@ class VaeFit : public Training {
     archive.add("vae.adam_left", std::vector{progress.adam.mean_left, progress.adam.square_left});
     archive.add("vae.trace", progress.trace);
     archive.add("vae.validation_trace", progress.validation_trace);
-    if (context_.also_save) context_.also_save(archive);
-    archive.write(context_.checkpoint, Overwrite::allow);
-    last_written_ = Clock::now();
+    checkpoint_.write(archive, {{"payload", "networks"},
+                                {"rate", progress.rate},
+                                {"waited", progress.waited},
+                                {"best_epoch", progress.best_epoch}});
   }
 
-  [[noreturn]] void stop(const VaeProgress& progress) {
-    const std::string checkpoint = setting_name("checkpoint");
-    if (context_.checkpoint.empty())
-      throw Interrupted(context_.may_checkpoint ? concat("interrupted; no checkpoint (", checkpoint, " FILE keeps one)")
-                                                : std::string("interrupted"));
-    if (progress.epoch == 0) throw Interrupted("interrupted before the first epoch ended");
-    write(progress);
-    throw Interrupted(concat("interrupted; continue with ", setting_name("resume"), " ", checkpoint, " ",
-                             context_.checkpoint.string()));
-  }
-
-  VaeProgress taken_up(const VaeNetwork& network) const {
+  VaeProgress taken_up(const VaeNetwork& network) {
     VaeProgress progress;
     progress.adam = Adam(shape_.size()).state();
     progress.parameters = network.parameters();
-    const bool in_memory = !context_.checkpoint_bytes.empty();
-    if (!context_.resume || (!in_memory && !std::filesystem::exists(context_.checkpoint))) return progress;
-    const ArchiveReader archive = in_memory ? ArchiveReader::from_bytes(context_.checkpoint_bytes, "checkpoint")
-                                            : ArchiveReader::open(context_.checkpoint);
-    archive.require_kind("checkpoint");
+    const std::optional<ArchiveReader> resumed = checkpoint_.resumed();
+    if (!resumed) return progress;
+    const ArchiveReader& archive = *resumed;
     try {
       const auto header = nlohmann::json::parse(archive.metadata("checkpoint"));
-      if (header.at("options_digest").get<std::string>() != owner_.options)
-        throw OptionError(concat(archive.name(), ": the checkpoint belongs to a fit with other options"));
-      if (header.at("fingerprint").get<std::string>() != owner_.fingerprint)
-        throw OptionError(concat(archive.name(), ": the checkpoint belongs to another cohort"));
+      checkpoint_.require_own(archive, header);
       const auto em = nlohmann::json::parse(archive.metadata("em"));
       progress.epoch = whole_number(archive, em, "iteration", 1, epochs());
       progress.rate = whole_number(archive, header, "rate", 0, rates);
       progress.waited = whole_number(archive, header, "waited", 0, progress.epoch);
-      progress.best_epoch = whole_number(archive, header, "best_epoch", judges_ ? 1 : 0, progress.epoch);
+      progress.best_epoch = whole_number(archive, header, "best_epoch", judges() != nullptr ? 1 : 0, progress.epoch);
     } catch (const nlohmann::json::exception&) {
       archive.refuse("damaged: the description of the checkpoint");
     }
     progress.parameters = numbers(archive, "vae.parameters", shape_.size());
-    progress.best = numbers(archive, "vae.best", judges_ ? shape_.size() : 0);
+    progress.best = numbers(archive, "vae.best", judges() != nullptr ? shape_.size() : 0);
     progress.adam.mean = numbers(archive, "vae.adam_mean", shape_.size());
     progress.adam.square = numbers(archive, "vae.adam_square", shape_.size());
     const Vector left = numbers(archive, "vae.adam_left", 2);
@@ -399,7 +329,7 @@ class VaeFit : public Training {
     if ((progress.adam.square.array() < 0).any() || (left.array() < 0).any() || (left.array() > 1).any())
       archive.refuse("damaged: the memory of the steps");
     progress.trace = load_trace(archive, "vae.trace", progress.epoch);
-    progress.validation_trace = load_trace(archive, "vae.validation_trace", judges_ ? progress.epoch : 0);
+    progress.validation_trace = load_trace(archive, "vae.validation_trace", judges() != nullptr ? progress.epoch : 0);
     return progress;
   }
 
@@ -410,16 +340,9 @@ class VaeFit : public Training {
     return values;
   }
 
-  const Cohort& cohort_;
-  const FitOptions& options_;
-  const TrainingContext& context_;
   VaeSettings settings_;
-  Cohort training_;
-  std::optional<Cohort> judges_;
   VaeShape shape_;
   std::vector<std::int64_t> everyone_;
-  CheckpointOwner owner_;
-  Clock::time_point last_written_;
 };
 
 }  // namespace

@@ -1,11 +1,7 @@
 #include <array>
 
-#include <nlohmann/json.hpp>
-
 #include "desirepath/core/error.h"
-#include "desirepath/core/json_number.h"
 #include "desirepath/core/text.h"
-#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/query.h"
 
 namespace desirepath::inline queries {
@@ -24,11 +20,7 @@ std::span<const Query> query_catalog() {
 }
 
 std::optional<std::int64_t> QueryInput::min_cell() const {
-  if (cohort != nullptr) return cohort->min_cell();
-  const auto record = nlohmann::ordered_json::parse(stored.training, nullptr, /*allow_exceptions=*/false);
-  if (!record.is_object() || !record.contains("min_cell")) return std::nullopt;
-  const auto least = whole_number_in<std::int64_t>(record.at("min_cell"));
-  return least && *least >= Disclosure::fewest ? least : std::nullopt;
+  return cohort != nullptr ? cohort->min_cell() : stored.training.min_cell;
 }
 
 const HiddenStates& require_states(const Model& model, std::string_view query) {

@@ -1,7 +1,6 @@
 #include "desirepath/queries/file_contents.h"
 
 #include <limits>
-#include <optional>
 
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
@@ -15,20 +14,18 @@ namespace {
 
 /// How few students a state rests on is for `states` to tell or to withhold; nor is it told that the model itself rests
 /// on few, and how few.
-void withhold_sizes(nlohmann::ordered_json& training) {
-  if (!training.is_object() || !training.contains("result") || !training["result"].is_object()) return;
-  std::optional<std::int64_t> recorded;
-  if (training.contains("min_cell") && training["min_cell"].is_number_integer())
-    recorded = std::max<std::int64_t>(Disclosure::fewest, training["min_cell"].get<std::int64_t>());
-  const Disclosure disclosure = Disclosure().bound_to(recorded);
-  nlohmann::ordered_json& result = training["result"];
+nlohmann::ordered_json without_sizes(const TrainingRecord& training) {
+  auto json = nlohmann::ordered_json::parse(training.text);
+  if (!json.contains("result")) return json;
+  nlohmann::ordered_json& result = json["result"];
   for (const char* counts : {"state_students", "state_behind"})
     result.erase(counts);
-  if (!result.contains("students") || !result["students"].is_number()) return;
-  if (disclosure.tells(result["students"].get<double>())) return;
+  const Disclosure disclosure = Disclosure().bound_to(training.min_cell);
+  if (!training.students || disclosure.tells(static_cast<double>(*training.students))) return json;
   result["students"] = disclosure.few();
   for (const char* field : {"student_weight", "warnings"})
     result.erase(field);
+  return json;
 }
 
 nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
@@ -76,8 +73,7 @@ nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
     json["likelihood_kinds"] = nlohmann::ordered_json::array();
     for (const LikelihoodKind kind : kinds)
       json["likelihood_kinds"].push_back(std::string(name_of(kind)));
-    json["training"] = nlohmann::ordered_json::parse(stored.training, nullptr, false);
-    withhold_sizes(json["training"]);
+    json["training"] = without_sizes(stored.training);
   }
   if (archive.kind() == "checkpoint") {
     const auto header = nlohmann::json::parse(archive.metadata("checkpoint"), nullptr, false);

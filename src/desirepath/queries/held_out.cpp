@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include <nlohmann/json.hpp>
-
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
@@ -19,43 +17,15 @@ constexpr std::size_t fold_count = 5;
 constexpr std::int64_t fold_iterations = 50;  // a model that stands near its end is there sooner
 constexpr double most_fold_seconds = 60;
 
-nlohmann::ordered_json training_record_of(const StoredModel& stored) {
-  nlohmann::ordered_json recorded = nlohmann::ordered_json::parse(stored.training, nullptr, false);
-  return recorded.is_object() ? recorded : nlohmann::ordered_json::object();
-}
-
-FitOptions recorded_options(const StoredModel& stored) {
-  const nlohmann::ordered_json recorded = training_record_of(stored);
-  if (!recorded.contains("options")) throw ArchiveError("the model file does not say how the model was trained");
-  return FitOptions::from_record(recorded["options"]);
-}
-
-/// Fewer where the setting allows more.
-void lower(FitOptions& options, const std::string& name, std::int64_t most) {
-  for (const Setting& setting : options.known()) {
-    if (setting.name != name) continue;
-    const auto given = options.values().find(name);
-    const auto* number = given == options.values().end() ? nullptr : std::get_if<std::int64_t>(&given->second);
-    if (number == nullptr || *number > most) options.set(name, most);
-  }
-}
-
 /// That the model took, all its trees together; of each tree no more than `most`.
 double iterations_of(const StoredModel& stored, std::int64_t most) {
-  const nlohmann::ordered_json recorded = training_record_of(stored);
-  const auto result = recorded.find("result");
-  const auto number = [&](const char* name) {
-    const bool there = result != recorded.end() && result->is_object() && result->contains(name);
-    return there && (*result)[name].is_number() ? std::max(1.0, (*result)[name].get<double>()) : 1.0;
-  };
-  return std::min(number("iterations"), static_cast<double>(most)) * number("trees");
+  const std::int64_t iterations = std::max<std::int64_t>(1, stored.training.iterations.value_or(1));
+  return static_cast<double>(std::min(iterations, most) * stored.training.trees.value_or(1));
 }
 
 FitOptions fold_options(const StoredModel& stored) {
-  FitOptions options = recorded_options(stored);
-  lower(options, "restarts", 1);
-  lower(options, "iterations", fold_iterations);
-  return options;
+  FitOptions options = stored.training.trained_with();
+  return options.limit("restarts", 1).limit("iterations", fold_iterations);
 }
 
 Vector fold_scores(const StoredModel& stored, const Cohort& cohort, LikelihoodKind kind, const RandomStream& stream,
@@ -90,7 +60,7 @@ Vector fold_scores(const StoredModel& stored, const Cohort& cohort, LikelihoodKi
 
 /// Empty, or why there are no folds of this model.
 std::string folds_refused(const StoredModel& stored, const Cohort& cohort, const Compute& compute) {
-  if (!training_record_of(stored).contains("options")) return "the model file does not say how the model was trained";
+  if (!stored.training.options) return "the model file does not say how the model was trained";
   if (cohort.student_count() < 2 * static_cast<std::int64_t>(fold_count)) return "the students are too few for folds";
   const FitOptions options = fold_options(stored);
   TrainingContext context{compute};
@@ -104,28 +74,16 @@ std::string folds_refused(const StoredModel& stored, const Cohort& cohort, const
 
 }  // namespace
 
-bool is_training_cohort(const StoredModel& stored, const Cohort& cohort) {
-  const nlohmann::ordered_json recorded = training_record_of(stored);
-  const auto found = recorded.find("data_fingerprint");
-  return found != recorded.end() && found->is_string() && *found == cohort.fingerprint();
-}
-
-bool is_published(const StoredModel& stored) {
-  const nlohmann::ordered_json recorded = training_record_of(stored);
-  const auto found = recorded.find("published");
-  return found != recorded.end() && *found == true;
-}
-
 std::optional<LeftOutScores> left_out_scores(const StoredModel& stored, const Cohort& cohort, LikelihoodKind kind,
                                              LeaveOut leave_out, const RandomStream& stream, const Compute& compute,
                                              const ProgressSink& progress, std::string& why) {
   if (leave_out == LeaveOut::off) return std::nullopt;
-  if (is_published(stored)) {
+  if (stored.training.published) {
     if (leave_out == LeaveOut::on)
       throw OptionError("leave-one-out: a published model does not say which students it was trained on");
     return std::nullopt;
   }
-  if (!is_training_cohort(stored, cohort)) {
+  if (stored.training.data_fingerprint != cohort.fingerprint()) {
     if (leave_out == LeaveOut::on)
       throw OptionError("leave-one-out: the model was trained on another cohort than this one");
     return std::nullopt;
@@ -148,11 +106,10 @@ std::optional<LeftOutScores> left_out_scores(const StoredModel& stored, const Co
 
 std::optional<double> seconds_to_train_alike(const StoredModel& stored, const Cohort& students,
                                              const Compute& compute) {
-  if (!training_record_of(stored).contains("options")) return std::nullopt;
+  if (!stored.training.options) return std::nullopt;
   constexpr std::int64_t most_iterations = 1'000'000;
-  const FitOptions options = recorded_options(stored);
   const TrainingContext context{compute};
-  return prepare_training({students, options, context})->estimate().seconds_per_iteration *
+  return prepare_training({students, *stored.training.options, context})->estimate().seconds_per_iteration *
          iterations_of(stored, most_iterations);
 }
 
@@ -164,7 +121,7 @@ std::unique_ptr<Model> train_alike(const StoredModel& stored, const Cohort& stud
       progress({"a model without the students asked about", event.fraction});
     };
   }
-  return fit_model(students, recorded_options(stored), context).model;
+  return fit_model(students, stored.training.trained_with(), context).model;
 }
 
 }  // namespace desirepath::inline queries

@@ -15,12 +15,6 @@
 
 namespace desirepath::inline queries {
 
-/// Whether the cohort is the one the model was trained on, by its fingerprint.
-bool is_training_cohort(const StoredModel& stored, const Cohort& cohort);
-
-/// Whether its file was made to hand out, and so does not say.
-bool is_published(const StoredModel& stored);
-
 /// Automatic: where the cohort is the one the model was trained on.
 enum class LeaveOut { automatic, on, off };
 inline std::span<const std::string_view> value_names(LeaveOut) {

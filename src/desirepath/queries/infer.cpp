@@ -329,23 +329,23 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   if (task && for_people) return answer;  // its figures are all that is told
   const std::vector<std::unique_ptr<Model>> refits = refits_for(input, settings);
   Vector expected = Vector::Zero(static_cast<Index>(asked.size())), variance = expected, coming = expected;
-  const auto recorded =
-      settings.total ? nlohmann::ordered_json::parse(input.stored.training, nullptr, false) : nlohmann::ordered_json();
-  const std::optional<RecordedYears> years = recorded.is_object() ? RecordedYears::from(recorded) : std::nullopt;
+  const std::optional<YearSpread> years =
+      settings.total ? input.stored.training.between_years : std::optional<YearSpread>();
   const std::vector<std::uint8_t> is_coming =
       years ? students_to_come(input, evidence, periods, years->last_entry) : std::vector<std::uint8_t>();
   RowMatrix refitted = RowMatrix::Zero(std::ssize(refits), std::ssize(asked));  // expected takers
   const std::int64_t wanted =
       for_people ? std::min(evidence.student_count(), shown_students) : evidence.student_count();
+  const EvidenceBatch asked_about = evidence.slice(0, wanted);
   for (std::int64_t first = 0; first < wanted; first += students_a_block) {
     const std::int64_t last = std::min(wanted, first + students_a_block);
     if (input.progress) input.progress({"infer", static_cast<double>(first) / static_cast<double>(wanted)});
-    const Estimates found = model.marginals(evidence.slice(first, last), asked, input.compute, settings.method);
+    const EvidenceBatch some = asked_about.slice(first, last);
+    const Estimates found = model.marginals(some, asked, input.compute, settings.method);
     answer->sampled = !found.is_exact() || !refits.empty();
     RefitSpread spread;
     for (std::size_t b = 0; b < refits.size(); ++b) {
-      const RowMatrix again =
-          refits[b]->marginals(evidence.slice(first, last), asked, input.compute, settings.method).value;
+      const RowMatrix again = refits[b]->marginals(some, asked, input.compute, settings.method).value;
       if (settings.total)
         refitted.row(static_cast<Index>(b)) += again.colwise().sum();
       else
@@ -391,14 +391,13 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
       spread.add(refitted.row(b));
     totals->years = years;
     totals->coming = std::ranges::count(is_coming, 1);
-    if (recorded.is_object() && recorded.contains("result"))
-      totals->trained = recorded["result"].value("students", std::int64_t{0});
+    totals->trained = input.stored.training.students.value_or(0);
     if (!refits.empty())
       variance += spread.variance().row(0).transpose();
     else
       variance *= variance_with_training(1, static_cast<double>(evidence.student_count()),
                                          static_cast<double>(totals->trained));
-    if (years) variance += years->spread * years->spread * coming.cwiseAbs2();
+    if (years) variance += years->share * years->share * coming.cwiseAbs2();
     for (std::size_t i = 0; i < asked.size(); ++i) {
       const auto column = static_cast<Index>(i);
       constexpr double half_a_student = 0.5;  // a normal interval for whole numbers
@@ -414,7 +413,7 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
     return totals;
   }
   if (for_people) answer->base = usual_shares(model, input.compute);
-  answer->leaving = find_leaving(model, evidence.slice(0, wanted), periods, input.compute);
+  answer->leaving = find_leaving(model, asked_about, periods, input.compute);
   return answer;
 }
 

@@ -10,14 +10,6 @@
 
 namespace desirepath::inline queries {
 
-std::optional<RecordedYears> RecordedYears::from(const nlohmann::ordered_json& record) {
-  const auto years = record.find("between_years");
-  if (years == record.end() || !years->is_object()) return std::nullopt;
-  RecordedYears found{years->value("spread", 0.0), years->value("forecasts", std::int64_t{0}),
-                      years->value("last_entry", std::int32_t{-1})};
-  return std::isfinite(found.spread) && found.spread >= 0 && found.forecasts > 0 ? std::optional(found) : std::nullopt;
-}
-
 nlohmann::ordered_json TotalAnswer::to_json() const {
   nlohmann::ordered_json json = {{"students", students}, {"all_return", !knows_leaving}};
   json["returning"] = nlohmann::ordered_json::array();
@@ -29,7 +21,7 @@ nlohmann::ordered_json TotalAnswer::to_json() const {
     json["returning"].push_back(std::move(entry));
   }
   if (years) {
-    json["between_years"] = {{"spread", years->spread}, {"forecasts", years->forecasts}};
+    json["between_years"] = {{"spread", years->share}, {"forecasts", years->forecasts}};
     json["coming_year"] = coming > 0;
   }
   json["courses"] = table().to_json();
@@ -58,7 +50,7 @@ std::vector<std::string> TotalAnswer::notes() const {
   if (coming > 0) {
     lines.push_back(concat("it also allows for the change from year to year, judged by ",
                            with_separators(years->forecasts), " forecasts of earlier years of the training (spread ",
-                           std::llround(100 * years->spread), " % of the expected number)"));
+                           std::llround(100 * years->share), " % of the expected number)"));
   } else if (!years) {
     lines.emplace_back("it does not allow for the change from year to year: the model does not know of several years");
   } else {

@@ -10,18 +10,10 @@
 
 #include "desirepath/core/answer.h"
 #include "desirepath/disclosure/disclosure.h"
+#include "desirepath/models/year_spread.h"
 #include "desirepath/transcripts/schema.h"
 
 namespace desirepath::inline queries {
-
-/// What the record of a training says of the years it saw.
-struct RecordedYears {
-  double spread = 0;  // from year to year, as a share of the expected number
-  std::int64_t forecasts = 0;
-  std::int32_t last_entry = 0;
-
-  static std::optional<RecordedYears> from(const nlohmann::ordered_json& record);
-};
 
 class TotalAnswer : public Answer {
  public:
@@ -49,9 +41,9 @@ class TotalAnswer : public Answer {
   std::vector<Returning> returning;
   bool knows_leaving = false;  // the model does: its probabilities are of students who may have left
   std::int64_t withheld = 0, refits = 0;
-  std::int64_t trained = 0;  // students of the training, 0: the model does not say
-  std::optional<RecordedYears> years;
-  std::int64_t coming = 0;  // students of a year after the training's
+  std::int64_t trained = 0;         // students of the training, 0: the model does not say
+  std::optional<YearSpread> years;  // of the training
+  std::int64_t coming = 0;          // students of a year after the training's
   Disclosure disclosure;
 
  private:

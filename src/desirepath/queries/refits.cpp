@@ -1,7 +1,5 @@
 #include "desirepath/queries/refits.h"
 
-#include <nlohmann/json.hpp>
-
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
@@ -13,29 +11,14 @@ namespace {
 
 constexpr std::int64_t most_iterations = 50;  // a model that stands near its end is there sooner
 
-void limit(FitOptions& options, const std::string& name, std::int64_t most) {
-  for (const Setting& setting : options.known()) {
-    if (setting.name != name) continue;
-    const auto given = options.values().find(name);
-    const auto* number = given == options.values().end() ? nullptr : std::get_if<std::int64_t>(&given->second);
-    if (number == nullptr || *number > most) options.set(name, most);
-  }
-}
-
 }  // namespace
 
 std::vector<std::unique_ptr<Model>> refit_models(const StoredModel& stored, const Cohort& students, Id count,
                                                  const RandomStream& stream, const Compute& compute,
                                                  const ProgressSink& progress, RefitStart start) {
   if (count == 1) throw OptionError(concat(setting_name("refits"), " 1: a spread needs two or more"));
-  const auto recorded = nlohmann::ordered_json::parse(stored.training, nullptr, false);
-  if (!recorded.is_object() || !recorded.contains("options"))
-    throw ArchiveError("the model file does not say how the model was trained");
-  FitOptions options = FitOptions::from_record(recorded["options"]);
-  if (start == RefitStart::model) {
-    limit(options, "restarts", 1);
-    limit(options, "iterations", most_iterations);
-  }
+  FitOptions options = stored.training.trained_with();
+  if (start == RefitStart::model) options.limit("restarts", 1).limit("iterations", most_iterations);
   const std::uint64_t seed = options.seed;
   std::vector<std::unique_ptr<Model>> models;
   for (Id b = 0; b < count; ++b) {

@@ -7,7 +7,6 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
-#include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/known.h"
 
 namespace desirepath::inline queries {
@@ -37,8 +36,6 @@ class SampleAnswer : public Answer {
   SampleAnswer(const QueryInput& input, EvidenceBatch known, bool conditional, std::int64_t draws)
       : schema_(input.model().schema()),
         model_(input.model().name()),
-        training_(nlohmann::json::parse(input.stored.training)),
-        disclosure_(Disclosure().bound_to(input.min_cell())),
         known_(std::move(known)),
         conditional_(conditional),
         draws_(draws) {}
@@ -119,10 +116,7 @@ class SampleAnswer : public Answer {
     const std::int64_t all = conditional_ ? known_.student_count() * draws_ : draws_;
     if (all > shown)
       out << "and " << with_separators(all - shown) << " more: " << setting_name("csv") << " lists all\n";
-    out << "drawn from " << model_;
-    if (training_.contains("students") && training_["students"].is_number_integer())
-      out << ", learned from " << size_of_training() << " students";
-    out << (conditional_ ? ", given what is known of the student\n" : "\n");
+    out << "drawn from " << model_ << (conditional_ ? ", given what is known of the student\n" : "\n");
   }
 
   std::vector<std::string> notes() const override {
@@ -133,11 +127,6 @@ class SampleAnswer : public Answer {
   }
 
  private:
-  std::string size_of_training() const {
-    const auto students = training_["students"].get<std::int64_t>();
-    return disclosure_.tells(static_cast<double>(students)) ? with_separators(students) : disclosure_.few();
-  }
-
   struct Row {
     std::int64_t student, draw;
     Id period, course;  // -1: there, and took nothing that is counted
@@ -151,8 +140,6 @@ class SampleAnswer : public Answer {
 
   const Schema& schema_;
   std::string model_;
-  nlohmann::json training_;
-  Disclosure disclosure_;
   EvidenceBatch known_;
   bool conditional_;
   std::int64_t draws_;

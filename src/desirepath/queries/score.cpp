@@ -436,7 +436,7 @@ std::unique_ptr<Answer> answer_score(const QueryInput& input) {
   }
   auto answer = std::make_unique<ScoreAnswer>(cohort, std::move(scores), std::move(ranking), settings.disclosure);
   answer->full_precision = settings.full_precision;
-  answer->of_published = settings.leave_one_out != LeaveOut::off && is_published(input.stored);
+  answer->of_published = settings.leave_one_out != LeaveOut::off && input.stored.training.published;
   answer->by_student = input.students_wanted;
   answer->with_student = std::move(with_student);
   if (left_out) answer->left_out = left_out->by;

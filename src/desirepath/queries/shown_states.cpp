@@ -2,31 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-
-#include <nlohmann/json.hpp>
 
 namespace desirepath::inline queries {
 
 namespace {
 
-nlohmann::json object_in(const nlohmann::json& record, const char* name) {
-  const auto found = record.is_object() ? record.find(name) : record.end();
-  return found != record.end() && found->is_object() ? *found : nlohmann::json::object();
-}
-
-double count_of(const nlohmann::json& value) {
-  return value.is_number() && std::isfinite(value.get<double>()) ? std::max(0.0, value.get<double>()) : 0.0;
-}
-
 /// Steps by states; what is not there stays as it is.
-void take_counts(const nlohmann::json& result, const char* name, const HiddenStates& states, RowMatrix& counts) {
-  if (!result.contains(name) || !result[name].is_array()) return;
-  const nlohmann::json& recorded = result[name];
-  for (Id step = 0; step < std::min<Id>(states.step_count(), static_cast<Id>(recorded.size())); ++step) {
-    const nlohmann::json& row = recorded[static_cast<std::size_t>(step)];
-    for (Id k = 0; row.is_array() && k < std::min<Id>(states.state_count(), static_cast<Id>(row.size())); ++k)
-      counts(step, k) = count_of(row[static_cast<std::size_t>(k)]);
+void take_counts(const std::vector<std::vector<double>>& recorded, RowMatrix& counts) {
+  for (Index step = 0; step < std::min(counts.rows(), std::ssize(recorded)); ++step) {
+    const std::vector<double>& row = recorded[static_cast<std::size_t>(step)];
+    for (Index k = 0; k < std::min(counts.cols(), std::ssize(row)); ++k)
+      counts(step, k) = row[static_cast<std::size_t>(k)];
   }
 }
 
@@ -34,24 +20,22 @@ void take_counts(const nlohmann::json& result, const char* name, const HiddenSta
 
 RowMatrix state_students(const StoredModel& stored) {
   const HiddenStates& states = *stored.model->hidden_states();
-  const nlohmann::json result = object_in(nlohmann::json::parse(stored.training, nullptr, false), "result");
-  const double students = result.contains("students") ? count_of(result["students"]) : 0;
+  const auto students = static_cast<double>(stored.training.students.value_or(0));
   RowMatrix counts(states.step_count(), states.state_count());
   for (Id step = 0; step < states.step_count(); ++step)
     counts.row(step) = students * states.share(step).transpose();
-  take_counts(result, "state_students", states, counts);
+  take_counts(stored.training.state_students, counts);
   return counts;
 }
 
 RowMatrix students_behind_states(const StoredModel& stored) {
-  const nlohmann::json record = nlohmann::json::parse(stored.training, nullptr, false),
-                       options = object_in(record, "options");
   RowMatrix counts = state_students(stored);
-  const auto weights = options.find("weights");
-  const bool is_weighed = weights != options.end() && !(weights->is_string() && weights->get<std::string>().empty());
+  const TrainingRecord& training = stored.training;
+  const bool is_weighed = training.options && training.options->values().contains("weights") &&
+                          training.options->values().at("weights") != SettingValue(std::string());
   if (!is_weighed) return counts;
   counts.setZero();
-  take_counts(object_in(record, "result"), "state_behind", *stored.model->hidden_states(), counts);
+  take_counts(training.state_behind, counts);
   return counts;
 }
 

@@ -10,8 +10,9 @@ namespace desirepath::inline queries {
 namespace {
 
 /// Students by steps: the most likely state; -1 where the student was not there.
-std::vector<std::vector<Id>> likely_states(const HiddenStates& states, const Cohort& cohort, const Compute& compute) {
-  const RowMatrix posterior = states.posterior(EvidenceBatch::of(cohort), compute);
+std::vector<std::vector<Id>> likely_states(const HiddenStates& states, const Cohort& cohort,
+                                           const EvidenceBatch& evidence, const Compute& compute) {
+  const RowMatrix posterior = states.posterior(evidence, compute);
   const Id count = states.state_count();
   std::vector<std::vector<Id>> likely(static_cast<std::size_t>(posterior.rows()));
   for (Index s = 0; s < posterior.rows(); ++s) {
@@ -42,7 +43,8 @@ std::vector<StateStability> state_stability(const HiddenStates& states,
                                             const Compute& compute) {
   constexpr double recovered = 0.5;
   const Id count = states.state_count();
-  const auto ours = likely_states(states, cohort, compute);
+  const EvidenceBatch evidence = EvidenceBatch::of(cohort);
+  const auto ours = likely_states(states, cohort, evidence, compute);
   std::vector<StateStability> found;
   for (Id step = 0; step < states.step_count(); ++step) {
     for (Id k = 0; k < count; ++k)
@@ -50,7 +52,7 @@ std::vector<StateStability> state_stability(const HiddenStates& states,
   }
   std::vector<std::uint8_t> inhabited(found.size(), 0);
   for (const auto& refit : refits) {
-    const auto theirs = likely_states(*refit->hidden_states(), cohort, compute);
+    const auto theirs = likely_states(*refit->hidden_states(), cohort, evidence, compute);
     for (Id step = 0; step < states.step_count(); ++step) {
       const RowMatrix both = overlaps(ours, theirs, static_cast<std::size_t>(step), count);
       const Vector our_size = both.rowwise().sum(), their_size = both.colwise().sum();

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include "desirepath/core/rounded.h"
 #include "desirepath/core/text.h"
 #include "desirepath/reports/cohort_description.h"
@@ -14,50 +12,34 @@ namespace desirepath::inline reports {
 
 namespace {
 
-std::string json_text(const nlohmann::ordered_json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
 /// How a model was trained and what came of it, from its record.
 Table model_table(const StoredModel& stored, const std::string& cohort_fingerprint, const Disclosure& disclosure) {
-  const auto record = nlohmann::ordered_json::parse(stored.training, nullptr, false);
-  const auto part = [&](const char* name) {
-    return record.is_object() && record.contains(name) ? record[name] : nlohmann::ordered_json();
-  };
+  const TrainingRecord& training = stored.training;
   Table rows({{std::string(words::field)}, {std::string(words::value)}});
   const auto add = [&](std::string_view field, std::string value) {
     if (!value.empty()) rows.add_row({std::string(field), std::move(value)});
   };
+  const auto yes_or_no = [](bool answer) { return std::string(answer ? words::yes : words::no); };
   add(words::card_name, stored.model->name());
   add(words::card_parameters, with_separators(stored.model->parameter_count()));
-  const nlohmann::ordered_json result = part("result"), fingerprint = part("data_fingerprint");
-  const auto number = [&](const char* name) -> std::string {
-    if (!result.is_object() || !result.contains(name) || !result[name].is_number()) return {};
-    return result[name].is_number_integer() ? with_separators(result[name].get<std::int64_t>())
-                                            : fixed(result[name].get<double>(), 1);
-  };
-  const bool has_size = result.is_object() && result.contains("students") && result["students"].is_number();
-  const double students = has_size ? result["students"].get<double>() : 0;
   // Of few students neither their number nor how well they are described.
-  const bool is_told = !has_size || disclosure.tells(students);
-  add(words::card_trained, is_told ? number("students") : filled(words::under, {std::to_string(disclosure.least())}));
+  const auto students = static_cast<double>(training.students.value_or(0));
+  const bool is_told = !training.students || disclosure.tells(students);
+  if (!is_told)
+    add(words::card_trained, filled(words::under, {std::to_string(disclosure.least())}));
+  else if (training.students)
+    add(words::card_trained, with_separators(*training.students));
   // Not the fingerprint: who knows all students but one could try out what the last one took.
-  if (is_told && fingerprint.is_string())
-    add(words::card_same, std::string(fingerprint == cohort_fingerprint ? words::yes : words::no));
-  if (is_told && result.is_object() && result.contains("log_likelihood") && result["log_likelihood"].is_number()) {
-    const double likelihood = result["log_likelihood"].get<double>();
-    add(words::card_likelihood, fixed(rounded_to_error(likelihood, std::sqrt(students)), 1));
-  }
-  add(words::card_iterations, number("iterations"));
-  if (result.is_object() && result.contains("converged") && result["converged"].is_boolean())
-    add(words::card_converged, std::string(result["converged"].get<bool>() ? words::yes : words::no));
-  if (const nlohmann::ordered_json options = part("options"); options.is_object()) {
-    for (const auto& [name, value] : options.items())
-      add(filled(words::card_option, {name}), json_text(value));
-  }
-  if (is_told && result.is_object() && result.contains("warnings") && result["warnings"].is_array()) {
-    for (const auto& warning : result["warnings"])
-      add(words::card_warning, json_text(warning));
+  if (is_told && !training.data_fingerprint.empty())
+    add(words::card_same, yes_or_no(training.data_fingerprint == cohort_fingerprint));
+  if (is_told && training.log_likelihood)
+    add(words::card_likelihood, fixed(rounded_to_error(*training.log_likelihood, std::sqrt(students)), 1));
+  if (training.iterations) add(words::card_iterations, with_separators(*training.iterations));
+  if (training.converged) add(words::card_converged, yes_or_no(*training.converged));
+  for (const auto& [name, value] : training.described)
+    add(filled(words::card_option, {name}), value);
+  for (const std::string& warning : training.warnings) {
+    if (is_told) add(words::card_warning, warning);
   }
   return rows;
 }

@@ -75,6 +75,7 @@ EvidenceBatch EvidenceBatch::without_periods(std::span<const Id> periods) const 
 }
 
 EvidenceBatch EvidenceBatch::slice(std::int64_t first, std::int64_t last) const {
+  if (first == 0 && last == student_count()) return *this;
   EvidenceBuilder result(*this);
   for (std::int64_t student = first; student < last; ++student) {
     result.begin_student(students()[static_cast<std::size_t>(student)]);

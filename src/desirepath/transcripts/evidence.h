@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "desirepath/core/binary_matrix.h"
+#include "desirepath/core/kept_forms.h"
 #include "desirepath/transcripts/cohort.h"
 
 namespace desirepath::inline transcripts {
@@ -71,6 +72,8 @@ class EvidenceBatch {
   EvidenceBatch without_periods(std::span<const Id> periods) const;
   /// Students first .. last-1.
   EvidenceBatch slice(std::int64_t first, std::int64_t last) const;
+  /// What models make of the evidence before they answer, once for all that is asked of it.
+  const KeptForms& forms() const { return forms_; }
 
  private:
   EvidenceBatch(Id periods, Id courses, std::shared_ptr<const std::vector<std::string>> students,
@@ -86,6 +89,7 @@ class EvidenceBatch {
   std::shared_ptr<const std::vector<EnrollmentStatus>> status_;  // a cohort's own, or what stands for a presence
   BinaryMatrix taken_;
   BinaryMatrix exceptions_;
+  KeptForms forms_;
 };
 
 /// What is known of one student in one period.
