@@ -79,7 +79,8 @@ TEST(TrainingRun, RefusesTheCheckpointOfAnother) {
     context.resume = true;
     FitOptions changed = options;
     changed.seed = 2;
-    for (const auto& [students, given] : {std::pair(&cohort, &changed), {&others, &options}}) {
+    using Asked = std::pair<const Cohort*, const FitOptions*>;
+    for (const auto& [students, given] : {Asked(&cohort, &changed), Asked(&others, &options)}) {
       const std::string message = test::message_of<OptionError>([&] { fit_model(*students, *given, context); });
       EXPECT_TRUE(test::says(message, {file.string()})) << name << ": " << message;
     }
