@@ -14,7 +14,7 @@ const std::filesystem::path& university() {
   static const std::filesystem::path folder = [] {
     const auto path = std::filesystem::temp_directory_path() / "desirepath-bench";
     SyntheticOptions options;
-    write_synthetic_university(options, path, Overwrite::allow, Compute(2));
+    write_synthetic_university(options, path, Overwrite::allow, Executor(2));
     return path;
   }();
   return folder;
@@ -39,7 +39,7 @@ void prepare(benchmark::State& state) {
   const std::vector<std::string> sources = {(university() / "enrollments.csv").string()};
   std::int64_t rows = 0;
   for (auto _ : state)
-    rows += prepare_cohort(sources, {}, Compute(1)).report.rows_in;
+    rows += prepare_cohort(sources, {}, Executor(1)).report.rows_in;
   state.SetItemsProcessed(rows);
 }
 BENCHMARK(prepare)->Unit(benchmark::kMillisecond);

@@ -42,12 +42,12 @@ double cpu_seconds() {
 
 /// Squared distance of the model's exact shares of every (period, course) to the students', for students present as
 /// they are.
-double exact_error(const Model& model, const Cohort& like, const EnrollmentShares& truth, const Compute& compute) {
+double exact_error(const Model& model, const Cohort& like, const EnrollmentShares& truth, const Executor& executor) {
   const Schema& schema = model.schema();
   std::vector<Id> all;
   for (Id bit = 0; bit < schema.bit_count(); ++bit)
     all.push_back(bit);
-  const RowMatrix shares = model.marginals(presence_of(like), all, compute).value;
+  const RowMatrix shares = model.marginals(presence_of(like), all, executor).value;
   double error = 0;
   for (Id bit = 0; bit < schema.bit_count(); ++bit) {
     double sum = 0, count = 0;
@@ -117,7 +117,7 @@ void run(int count, char** arguments) {
   }
   const Cohort cohort = Cohort::load(arguments[1]);
   const bool has_middle = cohort.schema().period_count() > 2;
-  const Compute compute(2);
+  const Executor executor(2);
   std::vector<std::vector<Quality>> found(specs.size());  // by spec and seed
   for (const std::uint64_t seed : seeds) {
     const Split parts = split_by_share(cohort, {0.15, 0.15}, RandomStream(seed).child("quality"));
@@ -132,7 +132,7 @@ void run(int count, char** arguments) {
     for (std::size_t i = 0; i < specs.size(); ++i) {
       FitOptions options = parse_spec(specs[i]);
       options.seed = seed;
-      TrainingContext context{compute};
+      TrainingContext context{executor};
       // A density picks no iterate for the mass.
       const EmissionFamily* emission = options.choice().emission;
       if (emission == nullptr || emission->name != "gaussian") context.validation = &validation;
@@ -141,19 +141,19 @@ void run(int count, char** arguments) {
       const FitResult fit = fit_model(training, options, context);
       quality.fit_cpu = cpu_seconds() - begin;
       begin = cpu_seconds();
-      const StudentScores score = score_students(*fit.model, evidence, fit.model->likelihood_kinds().front(), compute);
+      const StudentScores score = score_students(*fit.model, evidence, fit.model->likelihood_kinds().front(), executor);
       quality.score_cpu = cpu_seconds() - begin;
       quality.log_p = score.mean();
       quality.student_log_p = score.log_likelihood;
       const int draws = 1 + static_cast<int>(100'000 / held_out.student_count());
       const SampleError error =
-          squared_distance(model_shares(*fit.model, held_out, draws, RandomStream(seed), compute), truth);
+          squared_distance(model_shares(*fit.model, held_out, draws, RandomStream(seed), executor), truth);
       quality.by_course = error.by_course / floor.by_course;
-      quality.by_bit = exact_error(*fit.model, held_out, truth, compute) / floor.by_bit;
+      quality.by_bit = exact_error(*fit.model, held_out, truth, executor) / floor.by_bit;
       quality.repeated =
-          repeats(fit.model->complete(presence_of(held_out), RandomStream(seed).child("repeats"), compute));
+          repeats(fit.model->complete(presence_of(held_out), RandomStream(seed).child("repeats"), executor));
       if (has_middle) {
-        const InferenceScore inference = infer_period(*fit.model, training, held_out, {}, compute, conditioning);
+        const InferenceScore inference = infer_period(*fit.model, training, held_out, {}, executor, conditioning);
         quality.accuracy = inference.accuracy;
         quality.cross_entropy = inference.cross_entropy;
         quality.student_entropy = inference.student_entropy;

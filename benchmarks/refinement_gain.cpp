@@ -17,10 +17,10 @@ struct HeldOut {
   double density = 0;
 };
 
-HeldOut score(const Model& model, const Cohort& cohort, const Compute& compute) {
+HeldOut score(const Model& model, const Cohort& cohort, const Executor& executor) {
   const EvidenceBatch evidence = EvidenceBatch::of(cohort);
-  return {model.log_likelihood(evidence, LikelihoodKind::mass, compute).value.col(0),
-          model.log_likelihood(evidence, LikelihoodKind::density, compute).value.mean()};
+  return {model.log_likelihood(evidence, LikelihoodKind::mass, executor).value.col(0),
+          model.log_likelihood(evidence, LikelihoodKind::density, executor).value.mean()};
 }
 
 /// Squared error of the model's shares of (period, course), nothing known, against the students held out.
@@ -67,17 +67,17 @@ int main(int count, char** arguments) try {
                hold_out = Cohort::load(arguments[3]);
   FitOptions options(arguments[4]);
   options.set("states", std::stoi(arguments[5])).set("calibrate", count < 7 ? "marginals" : "none");
-  const Compute compute(2);
-  TrainingContext context{compute};
+  const Executor executor(2);
+  TrainingContext context{executor};
   context.validation = &validation;
   const FitResult plain = fit_model(training, options, context);
-  const HeldOut start = score(*plain.model, hold_out, compute);
+  const HeldOut start = score(*plain.model, hold_out, executor);
   print("EM", plain, start, start, hold_out);
   options.set("refine", "policy-gradient");
   for (const std::string reward : {"surrogate", "exact"}) {
     options.set("reward", reward);
     const FitResult refined = fit_model(training, options, context);
-    print(reward, refined, score(*refined.model, hold_out, compute), start, hold_out);
+    print(reward, refined, score(*refined.model, hold_out, executor), start, hold_out);
   }
   return 0;
 } catch (const Error& error) {

@@ -28,7 +28,7 @@ void add_check(Program& program) {
   verb.run = [&verb, options, table] {
     Console& console = *verb.console;
     const InputCheck check =
-        check_tables(options->sources, table->options(), console.compute("check"), console.progress_sink());
+        check_tables(options->sources, table->options(), console.executor("check"), console.progress_sink());
     console.end_progress();
     if (!options->rejects.empty()) check.report.write_rejects(options->rejects, console.overwrite());
     console.show("check", check);

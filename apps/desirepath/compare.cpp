@@ -26,7 +26,7 @@ void add_compare(Program& program) {
       ->capture_default_str();
   verb.app->add_option("--states", options->states, "2:20, 2:20:3 or 2,4,8; hct has its own size")
       ->capture_default_str();
-  auto many = add_many_fits_options(verb);
+  auto many = add_fit_sweep_options(verb);
   verb.add_force();
   std::vector<Setting> settings = all_fit_settings(standard_catalog());
   std::erase_if(settings, [](const Setting& setting) {
@@ -42,10 +42,10 @@ void add_compare(Program& program) {
     task.held_out_share = many->held_out;
     task.file = many->file();
     const Cohort cohort = open_cohort(options->cohort, *table, console, TableUse::train);
-    const Compute compute = console.compute("compare");
+    const Executor executor = console.executor("compare");
     if (many->dry_run)
-      return many->show_estimate(console, task.fits.size(), estimate_comparison(cohort, task, compute));
-    const TrainingContext context{compute, console.progress_sink()};
+      return many->show_estimate(console, task.fits.size(), estimate_comparison(cohort, task, executor));
+    const TrainingContext context{executor, console.progress_sink()};
     const Comparison comparison = many->run([&] { return compare_models(cohort, task, context); });
     console.end_progress();
     many->remove_checkpoint();

@@ -101,14 +101,14 @@ ProgressSink Console::progress_sink() {
   };
 }
 
-Compute Console::compute(const std::string& what) {
-  Compute::Watch watch;
+Executor Console::executor(const std::string& what) {
+  Executor::Watch watch;
   if (const ProgressSink shown = progress_sink()) {
     watch = [this, what](double fraction) {
       if (!told_) show_progress({what, fraction}, progress == "json");
     };
   }
-  return Compute(thread_count(), interrupt_flag(), std::move(watch));
+  return Executor(thread_count(), interrupt_flag(), std::move(watch));
 }
 
 void Console::show_progress(const ProgressEvent& event, bool as_json) {

@@ -43,7 +43,7 @@ struct Console {
   /// A sink for the library; empty when nobody would see it.
   ProgressSink progress_sink();
   /// The threads of a command that stops at Ctrl-C. Long work that tells nothing itself is told of as `what`.
-  Compute compute(const std::string& what);
+  Executor executor(const std::string& what);
   /// Set by the first Ctrl-C from now on; a second one ends the program at once.
   const std::atomic<bool>* interrupt_flag() const;
   /// Wipes a progress line that is still on the terminal.

@@ -46,17 +46,17 @@ Cohort some_students(const Cohort& cohort, std::int64_t count, const RandomStrea
 class Tour {
  public:
   Tour(Console& console, std::filesystem::path folder)
-      : console_(console), folder_(std::move(folder)), compute_(console.compute("demo")) {}
+      : console_(console), folder_(std::move(folder)), executor_(console.executor("demo")) {}
 
   Cohort prepare(std::int64_t students) {
     console_.say(concat("1. simulate: a university of ", with_separators(students), " students over 18 years"));
     SyntheticOptions synthetic;
     synthetic.students = students;
     synthetic.seed = console_.seed;
-    write_synthetic_university(synthetic, folder_, console_.overwrite(), compute_, console_.progress_sink());
+    write_synthetic_university(synthetic, folder_, console_.overwrite(), executor_, console_.progress_sink());
     console_.end_progress();
     console_.say("2. prepare: clean, filter, cut into years");
-    Prepared prepared = prepare_cohort({(folder_ / "enrollments.csv").string()}, demo_options(folder_), compute_,
+    Prepared prepared = prepare_cohort({(folder_ / "enrollments.csv").string()}, demo_options(folder_), executor_,
                                        console_.progress_sink());
     console_.end_progress();
     prepared.cohort.save(folder_ / "university.cohort", console_.overwrite());
@@ -64,7 +64,7 @@ class Tour {
   }
   StoredModel fit(const Cohort& students, FitOptions options, const std::string& name) {
     options.seed = console_.seed;
-    const TrainingContext context{compute_, console_.progress_sink()};
+    const TrainingContext context{executor_, console_.progress_sink()};
     FitResult fitted = fit_model(students, options, context);
     console_.end_progress();
     TrainingRecord record = training_record({students, options, context}, fitted);
@@ -77,18 +77,18 @@ class Tour {
     task.draws = draws;
     task.full_scored = 25;
     Evaluation evaluation = evaluate_models(some_students(cohort, evaluation_students, stream("evaluation")), task,
-                                            {compute_, console_.progress_sink()});
+                                            {executor_, console_.progress_sink()});
     console_.end_progress();
     write_text_file(folder_ / "evaluation.json", evaluation_text(evaluation), console_.overwrite());
     return evaluation;
   }
   RandomStream stream(const char* name) const { return RandomStream(console_.seed).child("demo").child(name); }
-  const Compute& compute() const { return compute_; }
+  const Executor& executor() const { return executor_; }
 
  private:
   Console& console_;
   std::filesystem::path folder_;
-  Compute compute_;
+  Executor executor_;
 };
 
 /// Courses that one in twelve takes, and ten students at least.
@@ -138,7 +138,7 @@ void run_tour(Console& console, const std::filesystem::path& folder, std::int64_
                                  remarks(of_major, cohort.student_count()),
                                  sentence_of(words::demo_subtitle),
                                  console.seed,
-                                 tour.compute(),
+                                 tour.executor(),
                                  console.progress_sink()},
                                 settings);
   console.end_progress();

@@ -42,18 +42,18 @@ void add_describe(Program& program) {
     const auto asked = settings_from<Disclosure>(options->settings);
     // One name for two things: what is shown, and what is read. The first has few values.
     const auto given = table->given.find("table");
-    std::string shown = given == table->given.end() ? "" : setting_text(given->second);
-    const bool known = std::ranges::find(names, shown) != names.end();
-    if (!shown.empty() && !known && ArchiveReader::looks_like_archive(options->cohort)) {
+    std::string name = given == table->given.end() ? "" : setting_text(given->second);
+    const bool known = std::ranges::find(names, name) != names.end();
+    if (!name.empty() && !known && ArchiveReader::looks_like_archive(options->cohort)) {
       const std::vector<std::string> tables(names.begin(), names.end());
       throw OptionError(
-          concat("no table '", shown, "'", did_you_mean(shown, tables), "; there are: ", join(tables, ", ")));
+          concat("no table '", name, "'", did_you_mean(name, tables), "; there are: ", join(tables, ", ")));
     }
-    if (!verb.console->csv || !known) shown.clear();
-    if (!shown.empty()) table->given.erase("table");
+    if (!verb.console->csv || !known) name.clear();
+    if (!name.empty()) table->given.erase("table");
     const Cohort cohort = open_cohort(options->cohort, *table, *verb.console);
     CohortDescription description(cohort, asked.bound_to(cohort.min_cell()));
-    if (!shown.empty()) description.choose_table(shown);
+    if (!name.empty()) description.choose_table(name);
     if (!options->figures.empty()) {
       FileSet files(options->figures, verb.console->overwrite());
       for (const Figure& figure : description.figures())

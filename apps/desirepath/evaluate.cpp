@@ -43,7 +43,7 @@ Cohort simulated_cohort(const EvaluateOptions& options, Console& console) {
   synthetic.courses = *courses;
   synthetic.seed = console.seed;
   check_settings(synthetic);
-  return synthetic_cohort(synthetic, {}, console.compute("simulate")).cohort;
+  return synthetic_cohort(synthetic, {}, console.executor("simulate")).cohort;
 }
 
 void write_results(const Evaluation& evaluation, const std::filesystem::path& folder) {
@@ -123,8 +123,8 @@ void add_evaluate(Program& program) {
     }
     const Cohort cohort = options->cohort.empty() ? simulated_cohort(*options, console)
                                                   : open_cohort(options->cohort, *table, console, TableUse::train);
-    const Compute compute = console.compute("evaluate");
-    const TrainingContext context{compute, console.progress_sink()};
+    const Executor executor = console.executor("evaluate");
+    const TrainingContext context{executor, console.progress_sink()};
     const Evaluation evaluation = evaluate_models(cohort, task, context);
     console.end_progress();
     if (!options->out.empty()) write_results(evaluation, options->out);

@@ -46,8 +46,8 @@ void add_fit(Program& program) {
     if (options->publish) {
       cohort = without_rare_courses(cohort, least_published(cohort), counted_students(cohort, fit_options));
     }
-    const Compute compute = console.compute("fit");
-    const TrainingContext context = training->context(console, compute, cohort, *table);
+    const Executor executor = console.executor("fit");
+    const TrainingContext context = training->context(console, executor, cohort, *table);
     const TrainingTask task{cohort, fit_options, context};
     const std::unique_ptr<Training> prepared = prepare_training(task);
     const FitEstimate estimate = prepared->estimate();

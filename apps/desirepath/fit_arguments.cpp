@@ -127,9 +127,9 @@ void FitArguments::fit_to(const Cohort& cohort, FitOptions& options, const Conso
                      " states; 'desirepath select' measures other numbers"));
 }
 
-TrainingContext FitArguments::context(Console& console, const Compute& compute, const Cohort& cohort,
+TrainingContext FitArguments::context(Console& console, const Executor& executor, const Cohort& cohort,
                                       const RawTableArguments& table) {
-  TrainingContext context{compute, console.progress_sink()};
+  TrainingContext context{executor, console.progress_sink()};
   context.checkpoint = checkpoint;
   context.may_checkpoint = may_checkpoint;
   context.checkpoint_interval = checkpoint_every;
@@ -158,25 +158,25 @@ TrainingContext FitArguments::context(Console& console, const Compute& compute, 
   return context;
 }
 
-FitsFile ManyFitsArguments::file() const {
+FitsFile FitSweepArguments::file() const {
   if (resume && checkpoint.empty())
     throw OptionError(concat(setting_name("resume"), " needs ", setting_name("checkpoint"), " FILE"));
   return {checkpoint, resume};
 }
 
-void ManyFitsArguments::show_estimate(const Console& console, std::size_t fits, const FitEstimate& estimate) {
+void FitSweepArguments::show_estimate(const Console& console, std::size_t fits, const FitEstimate& estimate) {
   if (console.json) return console.print_json("fit-estimate", estimate.to_json());
   std::cout << counted(static_cast<std::int64_t>(fits), "fit", "fits") << "; memory about "
             << as_bytes_text(estimate.bytes) << " for the largest; an iteration of all their restarts roughly "
             << as_duration(estimate.seconds_per_iteration) << '\n';
 }
 
-void ManyFitsArguments::remove_checkpoint() const {
+void FitSweepArguments::remove_checkpoint() const {
   std::error_code ignored;
   if (ArchiveReader::kind_of(checkpoint) == "checkpoint") std::filesystem::remove(checkpoint, ignored);
 }
 
-std::string ManyFitsArguments::how_to_go_on() const {
+std::string FitSweepArguments::how_to_go_on() const {
   const std::string name = setting_name("checkpoint");
   if (checkpoint.empty()) return concat("interrupted; no fit is kept (", name, " FILE keeps them)");
   std::error_code ignored;
@@ -184,8 +184,8 @@ std::string ManyFitsArguments::how_to_go_on() const {
   return concat("interrupted; continue with ", setting_name("resume"), " ", name, " ", checkpoint);
 }
 
-std::shared_ptr<ManyFitsArguments> add_many_fits_options(Verb& verb) {
-  auto a = std::make_shared<ManyFitsArguments>();
+std::shared_ptr<FitSweepArguments> add_fit_sweep_options(Verb& verb) {
+  auto a = std::make_shared<FitSweepArguments>();
   verb.app->add_option("--held-out", a->held_out, "share of the students set aside")->capture_default_str();
   verb.app->add_flag("--dry-run", a->dry_run, "say what memory and time it would take, and stop");
   verb.add_output("--checkpoint", a->checkpoint, "file to keep finished fits in: a run that is stopped loses one",

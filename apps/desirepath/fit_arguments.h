@@ -12,7 +12,7 @@
 #include "raw_table.h"
 
 #include "desirepath/core/error.h"
-#include "desirepath/evaluation/many_fits.h"
+#include "desirepath/evaluation/fit_sweep.h"
 #include "desirepath/models/model_file.h"
 #include "desirepath/models/training.h"
 
@@ -32,7 +32,7 @@ struct FitArguments {
   /// --start names a kind of start, not a file.
   bool start_is_word() const;
   /// Files the arguments name are read here and kept alive by the object.
-  TrainingContext context(Console& console, const Compute& compute, const Cohort& cohort,
+  TrainingContext context(Console& console, const Executor& executor, const Cohort& cohort,
                           const RawTableArguments& table);
 
  private:
@@ -44,7 +44,7 @@ struct FitArguments {
 std::shared_ptr<FitArguments> add_fit_options(Verb& verb, bool single);
 
 /// Of the commands that train many models on one split.
-struct ManyFitsArguments {
+struct FitSweepArguments {
   double held_out = 0.2;
   bool dry_run = false;
   std::string checkpoint;
@@ -68,6 +68,6 @@ struct ManyFitsArguments {
  private:
   std::string how_to_go_on() const;
 };
-std::shared_ptr<ManyFitsArguments> add_many_fits_options(Verb& verb);
+std::shared_ptr<FitSweepArguments> add_fit_sweep_options(Verb& verb);
 
 }  // namespace desirepath::app

@@ -32,7 +32,7 @@ void add_orthant(Program& program) {
     estimation.samples = options->samples;
     const OrthantCase given = read_orthant_case(options->problem);
     const OrthantAnswer answer(given.problem, options->problem, estimation, RandomStream(console.seed).child("orthant"),
-                               console.compute("orthant"));
+                               console.executor("orthant"));
     console.end_progress();
     console.show("orthant", answer);
   };

@@ -46,7 +46,7 @@ void add_prepare(Program& program) {
     Console& console = *verb.console;
     const Disclosure disclosure(options->min_cell);
     Preparation made =
-        prepare_tables(options->sources, table->options(), console.compute("prepare"), console.progress_sink());
+        prepare_tables(options->sources, table->options(), console.executor("prepare"), console.progress_sink());
     console.end_progress();
     if (!options->rejects.empty())
       made.report.write_rejects(options->rejects, console.overwrite());  // they say what to mend

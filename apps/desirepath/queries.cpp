@@ -76,9 +76,9 @@ void add_query(Program& program, const Query& query) {
       if (cohort) throw OptionError("--given and a COHORT both say what is known: give one of them");
       given = evidence_from_table(stored.model->schema(), read_small_table(options->given));
     }
-    const Compute compute = console.compute(query.name);
+    const Executor executor = console.executor(query.name);
     const auto answer = query.ask({stored, cohort ? &*cohort : nullptr, given ? &*given : nullptr, options->settings,
-                                   console.csv && cohort, !console.csv && !console.json, console.seed, compute,
+                                   console.csv && cohort, !console.csv && !console.json, console.seed, executor,
                                    console.progress_sink()});
     console.end_progress();
     console.show(query.name, *answer);

@@ -56,10 +56,10 @@ Cohort open_cohort_file(const std::string& path, const RawTableArguments& argume
   const Disclosure disclosure = Disclosure().bound_to(cohort.min_cell());
   const auto all = static_cast<double>(cohort.student_count()), chosen = static_cast<double>(selected.student_count());
   console.say(concat(setting_name("where"), " selects ",
-                     disclosure.tells(chosen, all) ? with_separators(selected.student_count())
-                     : disclosure.tells(chosen)    ? concat("all but ", disclosure.few())
-                                                   : disclosure.few(),
-                     " of ", disclosure.tells(all) ? with_separators(cohort.student_count()) : disclosure.few(),
+                     disclosure.allows(chosen, all) ? with_separators(selected.student_count())
+                     : disclosure.allows(chosen)    ? concat("all but ", disclosure.few())
+                                                    : disclosure.few(),
+                     " of ", disclosure.allows(all) ? with_separators(cohort.student_count()) : disclosure.few(),
                      " students"));
   return selected;
 }
@@ -71,7 +71,7 @@ Cohort open_cohort(const std::string& path, const RawTableArguments& arguments, 
   TableOptions options = arguments.options();
   const bool by_default = !options.min_takers;
   options.min_takers = use == TableUse::train ? options.least_takers() : options.min_takers.value_or(1);
-  Prepared prepared = prepare_cohort({path}, options, console.compute("prepare"), console.progress_sink());
+  Prepared prepared = prepare_cohort({path}, options, console.executor("prepare"), console.progress_sink());
   console.end_progress();
   if (prepared.report.rows_rejected() > 0) {
     console.warn(concat(counted(prepared.report.rows_rejected(), "row", "rows"), " of ",

@@ -71,7 +71,7 @@ void add_report(Program& program) {
     };
     const Cohort states_students = seen_by(of_states, stored);
     const Cohort answers_students = answers ? seen_by(cohort, *answers) : states_students;
-    const Compute compute = console.compute("report");
+    const Executor executor = console.executor("report");
     const AskedModel asked{answers ? *answers : stored, answers_students};
     const Page page = make_report({cohort,
                                    {stored, states_students},
@@ -80,7 +80,7 @@ void add_report(Program& program) {
                                    {},
                                    {},
                                    console.seed,
-                                   compute,
+                                   executor,
                                    console.progress_sink()},
                                   settings);
     console.end_progress();

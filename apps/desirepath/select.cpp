@@ -27,7 +27,7 @@ void add_select(Program& program) {
   verb.app->add_option("COHORT", options->cohort, "a cohort file or a raw table")->type_name("FILE")->required();
   verb.app->add_option("--states", options->states, "2:20, 2:20:3 or 2,4,8 (2:12); of a vae: the numbers of its code");
   verb.app->add_option("--tree-states", options->tree_states, "of hct, whose size this is: 8,16,32");
-  auto many = add_many_fits_options(verb);
+  auto many = add_fit_sweep_options(verb);
   verb.add_output("--figure", options->figure, "write the curves as SVG", figure_file);
   verb.add_force();
   auto training = add_fit_options(verb, /*single=*/false);
@@ -43,8 +43,8 @@ void add_select(Program& program) {
     const std::vector<Id> states =
         parse_state_range(by_trees ? options->tree_states.value_or("8,16,32") : options->states.value_or("2:12"));
     const Cohort cohort = open_cohort(options->cohort, *table, console, TableUse::train);
-    const Compute compute = console.compute("select");
-    const TrainingContext context = training->context(console, compute, cohort, *table);
+    const Executor executor = console.executor("select");
+    const TrainingContext context = training->context(console, executor, cohort, *table);
     if (many->dry_run)
       return many->show_estimate(console, states.size(),
                                  estimate_selection(cohort, fit_options, states, many->held_out, context));

@@ -33,7 +33,7 @@ void add_simulate(Program& program) {
     auto synthetic = settings_from<SyntheticOptions>(options->settings);
     synthetic.seed = console.seed;
     const SyntheticFiles written = write_synthetic_university(synthetic, options->out, console.overwrite(),
-                                                              console.compute("simulate"), console.progress_sink());
+                                                              console.executor("simulate"), console.progress_sink());
     console.end_progress();
     console.tell("simulate", written);
   };

@@ -18,11 +18,11 @@ namespace {
 
 TEST(Executor, DoesEveryTaskOnce) {
   for (const int threads : {1, 2, 5}) {
-    const Compute compute(threads);
+    const Executor executor(threads);
     for (int round = 0; round < 50; ++round) {
       // Atomic, or two threads that do the same task might count it once.
       std::vector<std::atomic<int>> done(1000);
-      compute.for_each(1000, [&](std::int64_t i) { ++done[static_cast<std::size_t>(i)]; });
+      executor.for_each(1000, [&](std::int64_t i) { ++done[static_cast<std::size_t>(i)]; });
       EXPECT_EQ(std::count(done.begin(), done.end(), 1), 1000) << threads << " threads";
     }
   }
@@ -30,11 +30,11 @@ TEST(Executor, DoesEveryTaskOnce) {
 
 TEST(Executor, BlocksHoldEveryItemOnceAndAreNoLonger) {
   for (const int threads : {1, 3}) {
-    const Compute compute(threads);
+    const Executor executor(threads);
     for (const std::int64_t items : {0, 1, 7, 8, 9, 100}) {
       std::vector<std::atomic<int>> done(static_cast<std::size_t>(items));
       std::atomic<int> blocks = 0;
-      compute.for_blocks(items, 8, [&](Range range) {
+      executor.for_blocks(items, 8, [&](Range range) {
         ++blocks;
         EXPECT_GT(range.size(), 0);
         EXPECT_LE(range.size(), 8);
@@ -50,7 +50,7 @@ TEST(Executor, BlocksHoldEveryItemOnceAndAreNoLonger) {
 
 TEST(Executor, SumsAreTheSameForAnyNumberOfThreads) {
   const auto sum_with = [](int threads) {
-    return Compute(threads).sum_over(100001, 3, [](Range range, Vector& sum) {
+    return Executor(threads).sum_over(100001, 3, [](Range range, Vector& sum) {
       for (std::int64_t i = range.first; i < range.last; ++i) {
         const auto value = static_cast<double>(i);
         sum[0] += 1.0 / (1 + value);
@@ -66,38 +66,38 @@ TEST(Executor, SumsAreTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(one[2], 333338333350000);  // n (n + 1) (2 n + 1) / 6, whole numbers: exact
   for (const int threads : {2, 3, 7})
     EXPECT_EQ(sum_with(threads), one) << threads << " threads";
-  EXPECT_EQ(Compute(3).sum_over(0, 2, [](Range, Vector&) {}), Vector::Zero(2));
+  EXPECT_EQ(Executor(3).sum_over(0, 2, [](Range, Vector&) {}), Vector::Zero(2));
 }
 
 TEST(Executor, TellsOfLongWorkOnTheCallingThread) {
   for (const int threads : {1, 3}) {
-    std::vector<double> told;
+    std::vector<double> disclosed;
     const auto caller = std::this_thread::get_id();
-    const Compute compute(threads, nullptr, [&](double fraction) {
+    const Executor executor(threads, nullptr, [&](double fraction) {
       EXPECT_EQ(std::this_thread::get_id(), caller);
-      told.push_back(fraction);
+      disclosed.push_back(fraction);
     });
-    compute.for_each(100, [](std::int64_t) {});
-    EXPECT_TRUE(told.empty());  // short work is not worth a word
-    compute.for_each(60, [&](std::int64_t) {
+    executor.for_each(100, [](std::int64_t) {});
+    EXPECT_TRUE(disclosed.empty());  // short work is not worth a word
+    executor.for_each(60, [&](std::int64_t) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20 * threads));
-      compute.for_each(3, [](std::int64_t) {});  // part of the same work
+      executor.for_each(3, [](std::int64_t) {});  // part of the same work
     });
-    ASSERT_GE(told.size(), 1U);
-    EXPECT_LE(told.size(), 3U);
-    EXPECT_TRUE(std::ranges::is_sorted(told));
-    EXPECT_GT(told.front(), 0.1);
-    EXPECT_LE(told.back(), 1);
+    ASSERT_GE(disclosed.size(), 1U);
+    EXPECT_LE(disclosed.size(), 3U);
+    EXPECT_TRUE(std::ranges::is_sorted(disclosed));
+    EXPECT_GT(disclosed.front(), 0.1);
+    EXPECT_LE(disclosed.back(), 1);
   }
 }
 
 TEST(Executor, ThrowsTheFirstFailure) {
   for (const int threads : {1, 2, 3, 5}) {
-    const Compute compute(threads);
+    const Executor executor(threads);
     for (int round = 0; round < 20; ++round) {
       std::vector<std::atomic<int>> done(100);
       const std::string number = test::message_of<InputError>([&] {
-        compute.for_each(100, [&](std::int64_t i) {
+        executor.for_each(100, [&](std::int64_t i) {
           ++done[static_cast<std::size_t>(i)];
           // The first to fail takes its time: the others have failed before it does.
           if (i == 40 && round % 4 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -110,7 +110,7 @@ TEST(Executor, ThrowsTheFirstFailure) {
       EXPECT_LE(std::count(done.begin() + 41, done.end(), 1), threads - 1);
       // The threads are there for what comes next.
       std::atomic<int> after = 0;
-      compute.for_each(10, [&](std::int64_t) { ++after; });
+      executor.for_each(10, [&](std::int64_t) { ++after; });
       EXPECT_EQ(after, 10);
     }
   }
@@ -118,15 +118,15 @@ TEST(Executor, ThrowsTheFirstFailure) {
 
 TEST(Executor, NestsAndCanBeInterrupted) {
   std::atomic<bool> interrupt = false;
-  const Compute compute(2, &interrupt);
+  const Executor executor(2, &interrupt);
   std::atomic<int> count = 0;
-  compute.for_each(4, [&](std::int64_t) { compute.for_each(5, [&](std::int64_t) { ++count; }); });
+  executor.for_each(4, [&](std::int64_t) { executor.for_each(5, [&](std::int64_t) { ++count; }); });
   EXPECT_EQ(count, 20);
   interrupt = true;
-  EXPECT_THROW(compute.for_each(4, [&](std::int64_t) { ++count; }), Interrupted);
+  EXPECT_THROW(executor.for_each(4, [&](std::int64_t) { ++count; }), Interrupted);
   EXPECT_EQ(count, 20);  // nothing is begun any more
   interrupt = false;
-  compute.for_each(4, [&](std::int64_t) { ++count; });
+  executor.for_each(4, [&](std::int64_t) { ++count; });
   EXPECT_EQ(count, 24);
 }
 
@@ -136,7 +136,7 @@ std::optional<int> up_to(int& next, int end) {
 
 TEST(Executor, TakesInOrderForAnyNumberOfThreads) {
   for (const int threads : {1, 2, 3, 7}) {
-    const Compute compute(threads);
+    const Executor executor(threads);
     int next = 0;
     std::atomic<int> under_way = 0;
     int most = 0;
@@ -150,7 +150,7 @@ TEST(Executor, TakesInOrderForAnyNumberOfThreads) {
       --under_way;
       taken.push_back(*made);
     };
-    compute.ordered(give, square, take);
+    executor.ordered(give, square, take);
     ASSERT_EQ(taken.size(), 500U);
     for (int i = 0; i < 500; ++i)
       EXPECT_EQ(taken[static_cast<std::size_t>(i)], i * i);
@@ -158,31 +158,31 @@ TEST(Executor, TakesInOrderForAnyNumberOfThreads) {
     // From inside a task, by one thread.
     next = under_way = 0;
     taken.clear();
-    compute.for_each(1, [&](std::int64_t) { compute.ordered(give, square, take); });
+    executor.for_each(1, [&](std::int64_t) { executor.ordered(give, square, take); });
     EXPECT_EQ(taken.size(), 500U);
   }
 }
 
 TEST(Executor, OrderedWorkIsDoneByAllThreads) {
-  const Compute compute(3);
-  ASSERT_EQ(compute.threads(), 3);
+  const Executor executor(3);
+  ASSERT_EQ(executor.threads(), 3);
   std::atomic<int> at_work = 0;
   int next = 0;
   // Each waits for the others: none would end if they came one after the other.
-  compute.ordered([&] { return up_to(next, 3); },
-                  [&](int thing) {
-                    ++at_work;
-                    while (at_work < 3)
-                      std::this_thread::yield();
-                    return thing;
-                  },
-                  [](int) {});
+  executor.ordered([&] { return up_to(next, 3); },
+                   [&](int thing) {
+                     ++at_work;
+                     while (at_work < 3)
+                       std::this_thread::yield();
+                     return thing;
+                   },
+                   [](int) {});
   EXPECT_EQ(at_work, 3);
 }
 
 TEST(Executor, OrderedWorkThrowsWhatTheFirstInOrderThrew) {
   for (const int threads : {1, 2, 7}) {
-    const Compute compute(threads);
+    const Executor executor(threads);
     for (const char* place : {"give", "work", "take"}) {
       int next = 0;
       std::vector<int> taken;
@@ -190,7 +190,7 @@ TEST(Executor, OrderedWorkThrowsWhatTheFirstInOrderThrew) {
         if (std::string(place) == where && thing >= 40) throw InputError(std::to_string(thing));
       };
       const auto ordered = [&] {
-        compute.ordered(
+        executor.ordered(
             [&] {
               fail("give", next);
               return up_to(next, 200);
@@ -213,13 +213,13 @@ TEST(Executor, OrderedWorkThrowsWhatTheFirstInOrderThrew) {
 TEST(Executor, OrderedWorkCanBeInterrupted) {
   for (const int threads : {1, 3}) {
     std::atomic<bool> interrupt = false;
-    const Compute compute(threads, &interrupt);
+    const Executor executor(threads, &interrupt);
     int next = 0, taken = 0;
-    EXPECT_THROW(compute.ordered([&] { return up_to(next, 100'000); }, [](int thing) { return thing; },
-                                 [&](int made) {
-                                   ++taken;
-                                   if (made == 10) interrupt = true;
-                                 }),
+    EXPECT_THROW(executor.ordered([&] { return up_to(next, 100'000); }, [](int thing) { return thing; },
+                                  [&](int made) {
+                                    ++taken;
+                                    if (made == 10) interrupt = true;
+                                  }),
                  Interrupted);
     EXPECT_GT(taken, 10);  // what was begun before is taken
     EXPECT_LT(taken, 100'000);

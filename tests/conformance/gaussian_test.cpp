@@ -183,7 +183,7 @@ class GaussianConformance : public testing::TestWithParam<Case> {
   static EvidenceBatch evidence(const HiddenChain& chain, std::int64_t students, std::uint64_t seed) {
     return test::random_evidence(chain.schema(), students, false, RandomStream(seed).child("evidence"));
   }
-  Compute compute_{2};
+  Executor executor_{2};
 };
 
 TEST_P(GaussianConformance, DensityOfPartialEvidenceIsTheDenseOne) {
@@ -191,7 +191,7 @@ TEST_P(GaussianConformance, DensityOfPartialEvidenceIsTheDenseOne) {
     const HiddenChain chain = model(seed);
     // Few students make patterns of few rows, many make tables of pairs: two ways to the same number.
     const EvidenceBatch known = evidence(chain, seed < 3 ? 40 : 3000, seed);
-    const Estimates found = chain.log_likelihood(known, LikelihoodKind::density, compute_);
+    const Estimates found = chain.log_likelihood(known, LikelihoodKind::density, executor_);
     EXPECT_TRUE(found.is_exact());
     for (std::int64_t s = 0; s < 40; ++s) {
       const double expected = std::log(enumerate(chain, known, s, density, nullptr));
@@ -207,8 +207,8 @@ TEST_P(GaussianConformance, MarginalsAreTheDenseConditionals) {
   std::vector<Id> asked;
   for (Id bit = 0; bit < chain.schema().bit_count(); ++bit)
     asked.push_back(bit);
-  const Estimates found = chain.marginals(known, asked, compute_);
-  const RowMatrix posterior = chain.posterior(known, compute_);
+  const Estimates found = chain.marginals(known, asked, executor_);
+  const RowMatrix posterior = chain.posterior(known, executor_);
   for (std::int64_t s = 0; s < 30; ++s) {
     for (Id step = 0; step < chain.step_count(); ++step) {
       const Step given = read(chain, known, s, step);
@@ -227,7 +227,7 @@ TEST_P(GaussianConformance, MarginalsAreTheDenseConditionals) {
 TEST_P(GaussianConformance, StatesAreWeighedByMass) {
   const HiddenChain chain = model(5);
   const EvidenceBatch known = evidence(chain, 30, 5);
-  const RowMatrix found = chain.posterior(known, compute_);
+  const RowMatrix found = chain.posterior(known, executor_);
   double apart = 0;
   for (std::int64_t s = 0; s < 30; ++s) {
     RowMatrix by_mass, by_density;
@@ -252,7 +252,7 @@ TEST_P(GaussianConformance, CompletionsHaveTheMarginalsAndPairs) {
   std::vector<Matrix> counts(6, Matrix::Zero(bits, bits));
   for (int d = 0; d < draws; ++d) {
     const EvidenceBatch completed =
-        chain.complete(known, RandomStream(10).child(static_cast<std::uint64_t>(d)), compute_);
+        chain.complete(known, RandomStream(10).child(static_cast<std::uint64_t>(d)), executor_);
     for (std::int64_t s = 0; s < 6; ++s) {
       std::vector<Index> taken;
       for (Id t = 0; t < periods; ++t) {
@@ -262,7 +262,7 @@ TEST_P(GaussianConformance, CompletionsHaveTheMarginalsAndPairs) {
       counts[static_cast<std::size_t>(s)](taken, taken).array() += 1;
     }
   }
-  const RowMatrix posterior = chain.posterior(known, compute_);
+  const RowMatrix posterior = chain.posterior(known, executor_);
   int pairs = 0;
   for (std::int64_t s = 0; s < 6; ++s) {
     for (Id step = 0; step < chain.step_count(); ++step) {
@@ -296,8 +296,8 @@ TEST_P(GaussianConformance, ComesBackFromItsFile) {
   const std::vector<std::byte> bytes = test::bytes_of_model(chain);
   const StoredModel loaded = load_model(ArchiveReader::from_bytes(bytes, "file"));
   const EvidenceBatch known = evidence(chain, 30, 7);
-  EXPECT_TRUE((chain.log_likelihood(known, LikelihoodKind::density, compute_).value.array() ==
-               loaded.model->log_likelihood(known, LikelihoodKind::density, compute_).value.array())
+  EXPECT_TRUE((chain.log_likelihood(known, LikelihoodKind::density, executor_).value.array() ==
+               loaded.model->log_likelihood(known, LikelihoodKind::density, executor_).value.array())
                   .all());
   EXPECT_EQ(test::bytes_of_model(*loaded.model), bytes);
   EXPECT_EQ(loaded.model->parameter_count(), chain.parameter_count());
@@ -307,12 +307,12 @@ TEST_P(GaussianConformance, ThreadsDoNotChangeABit) {
   const HiddenChain chain = model(8);
   const EvidenceBatch known = evidence(chain, 3000, 8);
   const std::vector<Id> asked = {0, 4, 8};
-  const Compute one(1);
+  const Executor one(1);
   const RowMatrix likelihood = chain.log_likelihood(known, LikelihoodKind::density, one).value;
   const RowMatrix marginals = chain.marginals(known, asked, one).value;
   const EvidenceBatch completed = chain.complete(known, RandomStream(9), one);
   for (const int threads : {2, 3, 7}) {
-    const Compute many(threads);
+    const Executor many(threads);
     EXPECT_TRUE(test::same_students(chain.complete(known, RandomStream(9), many), completed));
     EXPECT_TRUE((chain.log_likelihood(known, LikelihoodKind::density, many).value.array() == likelihood.array()).all());
     EXPECT_TRUE((chain.marginals(known, asked, many).value.array() == marginals.array()).all());
@@ -379,10 +379,10 @@ TEST_P(ThresholdedConformance, MassAndExactMarginalsAgreeWithEnumeration) {
   const Vector worlds = world_probabilities(chain);
   EXPECT_NEAR(worlds.sum(), 1, 0.005);
   const EvidenceBatch known = evidence(chain, 25, 9);
-  const Estimates found = chain.log_likelihood(known, LikelihoodKind::mass, compute_);
+  const Estimates found = chain.log_likelihood(known, LikelihoodKind::mass, executor_);
   EXPECT_FALSE(found.is_exact());
   const std::vector<Id> asked = {0, 2, 3, 7, 8};
-  const Estimates marginals = chain.marginals(known, asked, compute_, Conditioning::exact);
+  const Estimates marginals = chain.marginals(known, asked, executor_, Conditioning::exact);
   for (std::int64_t s = 0; s < 25; ++s) {
     double all = 0;
     Vector taken = Vector::Zero(5);
@@ -442,7 +442,7 @@ TEST(GaussianErrors, ExactAnswersCarryTheErrorOfTheStates) {
                           std::move(parameters));
   const std::vector<Id> asked = {2};
   const Estimates found =
-      chain.marginals(present_students(chain.schema(), {0}, {2}), asked, Compute(1), Conditioning::exact);
+      chain.marginals(present_students(chain.schema(), {0}, {2}), asked, Executor(1), Conditioning::exact);
   double weight[2], sum = 0;
   for (Index k = 0; k < 2; ++k)
     sum += weight[k] = phi(mean(0, k)) - bivariate_normal_cdf(mean(0, k), mean(1, k), 0.7);
@@ -464,7 +464,7 @@ TEST(GaussianErrors, OfAFitHoldWhatItLacks) {
                           std::move(parameters));
   const EvidenceBatch known = present_students(chain.schema(), {0, 1, 2}, {});
   const auto scored = [&](Precision precision) {
-    return chain.log_likelihood(known, LikelihoodKind::mass, Compute(1), precision);
+    return chain.log_likelihood(known, LikelihoodKind::mass, Executor(1), precision);
   };
   const Estimates whole = scored(Precision::quick), fitted = scored(Precision::fitted);
   const double off = std::abs(whole.value(0, 0) - fitted.value(0, 0));
@@ -485,7 +485,7 @@ TEST(GaussianErrors, OfStepsAddUp) {
   const HiddenChain chain({"hmm", "gaussian", true, TimeStructure::tied, test::small_schema(3, 3)},
                           std::move(parameters));
   const auto error = [&](const EvidenceBatch& evidence) {
-    return chain.log_likelihood(evidence, LikelihoodKind::mass, Compute(1)).standard_error(0, 0);
+    return chain.log_likelihood(evidence, LikelihoodKind::mass, Executor(1)).standard_error(0, 0);
   };
   const EvidenceBatch all = present_students(chain.schema(), {0, 3, 6}, {});
   const double one = error(all.without_periods(std::vector<Id>{1, 2}));

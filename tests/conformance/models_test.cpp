@@ -61,7 +61,7 @@ class Conformance : public testing::TestWithParam<test::ChainCase> {
       sum += test::agrees(world, known, student) ? world.probability : 0;
     return sum;
   }
-  Compute compute_{2};
+  Executor executor_{2};
 };
 
 TEST_P(Conformance, MassSumsToOneAndPartialEvidenceAgrees) {
@@ -73,7 +73,7 @@ TEST_P(Conformance, MassSumsToOneAndPartialEvidenceAgrees) {
       total += world.probability;
     ASSERT_NEAR(total, 1, 1e-12);
     const EvidenceBatch known = evidence(chain, 60, seed);
-    const Estimates found = chain.log_likelihood(known, LikelihoodKind::mass, compute_);
+    const Estimates found = chain.log_likelihood(known, LikelihoodKind::mass, executor_);
     EXPECT_TRUE(found.is_exact());
     for (std::int64_t s = 0; s < 60; ++s) {
       const double expected = std::log(mass(worlds, known, s));
@@ -91,7 +91,7 @@ TEST_P(Conformance, MarginalsAgree) {
     std::vector<Id> asked;
     for (Id bit = 0; bit < chain.schema().bit_count(); ++bit)
       asked.push_back(chain.schema().bit_count() - 1 - bit);
-    const Estimates found = chain.marginals(known, asked, compute_);
+    const Estimates found = chain.marginals(known, asked, executor_);
     for (std::int64_t s = 0; s < 25; ++s) {
       const double all = mass(worlds, known, s);
       for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -109,8 +109,8 @@ TEST_P(Conformance, MarginalsAgree) {
 TEST_P(Conformance, StatePosteriorsSumToOneAndPathsAreTheirBest) {
   const HiddenChain chain = model(4);
   const EvidenceBatch known = evidence(chain, 20, 4);
-  const RowMatrix posterior = chain.posterior(known, compute_);
-  const auto paths = chain.paths(known, compute_);
+  const RowMatrix posterior = chain.posterior(known, executor_);
+  const auto paths = chain.paths(known, executor_);
   const Id steps = chain.step_count(), all = chain.state_count();
   std::vector<double> total(20, 0), largest(20, -1);
   std::vector<std::vector<Id>> best(20);
@@ -146,7 +146,7 @@ TEST_P(Conformance, CompletionsFollowTheModel) {
   int freedom = 0;
   for (std::int64_t s = 0; s < 4; ++s) {
     const test::WorldCounts counts =
-        test::count_worlds(chain, known, s, 4000, RandomStream(10).child(static_cast<std::uint64_t>(s)), compute_);
+        test::count_worlds(chain, known, s, 4000, RandomStream(10).child(static_cast<std::uint64_t>(s)), executor_);
     freedom += test::expect_chi_squared(counts, worlds, known, s);
   }
   EXPECT_GT(freedom, 20);
@@ -157,8 +157,8 @@ TEST_P(Conformance, ComesBackFromItsFile) {
   const std::vector<std::byte> bytes = test::bytes_of_model(chain);
   const StoredModel loaded = load_model(ArchiveReader::from_bytes(bytes, "file"));
   const EvidenceBatch known = evidence(chain, 30, 7);
-  const Estimates before = chain.log_likelihood(known, LikelihoodKind::mass, compute_);
-  const Estimates after = loaded.model->log_likelihood(known, LikelihoodKind::mass, compute_);
+  const Estimates before = chain.log_likelihood(known, LikelihoodKind::mass, executor_);
+  const Estimates after = loaded.model->log_likelihood(known, LikelihoodKind::mass, executor_);
   EXPECT_TRUE((before.value.array() == after.value.array()).all());
   EXPECT_EQ(test::bytes_of_model(*loaded.model), bytes);
   EXPECT_EQ(loaded.model->name(), chain.name());
@@ -170,13 +170,13 @@ TEST_P(Conformance, ThreadsDoNotChangeABit) {
   const HiddenChain chain = model(8);
   const EvidenceBatch known = evidence(chain, 3000, 8);  // many blocks
   std::vector<Id> asked = {0, 4, 8};
-  const Compute one(1);
+  const Executor one(1);
   const Estimates likelihood = chain.log_likelihood(known, LikelihoodKind::mass, one);
   const Estimates marginals = chain.marginals(known, asked, one);
   const RowMatrix posterior = chain.posterior(known, one);
   const EvidenceBatch completed = chain.complete(known, RandomStream(9), one);
   for (const int threads : {2, 3, 7}) {
-    const Compute many(threads);
+    const Executor many(threads);
     EXPECT_TRUE(test::same_students(chain.complete(known, RandomStream(9), many), completed));
     EXPECT_TRUE(
         (chain.log_likelihood(known, LikelihoodKind::mass, many).value.array() == likelihood.value.array()).all());
@@ -220,9 +220,9 @@ TEST(ConformanceOfStructures, AContextualMixtureIsAnHmmWithStatesForEveryPeriod)
   const HiddenChain hidden_markov({"hmm", "bernoulli", true, TimeStructure::tied, contextual.schema()},
                                   std::move(parameters));
   const EvidenceBatch known = test::random_evidence(contextual.schema(), 200, false, RandomStream(5));
-  const Compute compute(2);
-  const RowMatrix a = contextual.log_likelihood(known, LikelihoodKind::mass, compute).value;
-  const RowMatrix b = hidden_markov.log_likelihood(known, LikelihoodKind::mass, compute).value;
+  const Executor executor(2);
+  const RowMatrix a = contextual.log_likelihood(known, LikelihoodKind::mass, executor).value;
+  const RowMatrix b = hidden_markov.log_likelihood(known, LikelihoodKind::mass, executor).value;
   for (Index s = 0; s < a.rows(); ++s)
     EXPECT_NEAR(a(s, 0), b(s, 0), 1e-12 * (1 + std::abs(a(s, 0))));
 }
@@ -237,7 +237,7 @@ TEST(ConformanceOfStructures, ProbabilitiesOfZeroAndOneAreExact) {
                           std::move(parameters));
   const std::vector<World> worlds = test::enumerate_worlds(chain, test::emission_truths().front());
   const EvidenceBatch known = test::random_evidence(chain.schema(), 200, false, RandomStream(1));
-  const RowMatrix found = chain.log_likelihood(known, LikelihoodKind::mass, Compute(1)).value;
+  const RowMatrix found = chain.log_likelihood(known, LikelihoodKind::mass, Executor(1)).value;
   for (std::int64_t s = 0; s < 200; ++s) {
     double sum = 0;
     for (const World& world : worlds)

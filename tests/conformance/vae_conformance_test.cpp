@@ -77,7 +77,7 @@ class VaeConformance : public testing::Test {
   }
   static bool takes(const World& world, Id bit) { return world.taken[static_cast<std::size_t>(bit)]; }
 
-  Compute compute_{2};
+  Executor executor_{2};
 };
 
 TEST_F(VaeConformance, ScoresAreEstimatesOfTheMassWithHonestErrors) {
@@ -92,7 +92,7 @@ TEST_F(VaeConformance, ScoresAreEstimatesOfTheMassWithHonestErrors) {
     ASSERT_NEAR(total, 1, 1e-12);
     const EvidenceBatch known = evidence(60, seed);
     for (const Precision precision : {Precision::quick, Precision::sampled}) {
-      const Estimates found = vae.log_likelihood(known, LikelihoodKind::lower_bound, compute_, precision);
+      const Estimates found = vae.log_likelihood(known, LikelihoodKind::lower_bound, executor_, precision);
       for (std::int64_t s = 0; s < 60; ++s) {
         const double expected = std::log(mass(worlds, known, s)), error = found.standard_error(s, 0);
         EXPECT_NEAR(found.value(s, 0), expected, 4.5 * error + 1e-9) << "seed " << seed << ", student " << s;
@@ -122,7 +122,7 @@ TEST_F(VaeConformance, FewDrawsLieBelowTheMassAndMoreDrawsNearer) {
     Vector means(rounds);
     for (int round = 0; round < rounds; ++round) {
       const RandomStream stream = RandomStream(5).child(static_cast<std::uint64_t>(round));
-      means[round] = vae.lower_bound(known, draws, compute_, &stream).value.mean();
+      means[round] = vae.lower_bound(known, draws, executor_, &stream).value.mean();
     }
     return std::pair(truth - means.mean(), std::sqrt((means.array() - means.mean()).square().sum() / rounds / rounds));
   };
@@ -141,7 +141,7 @@ TEST_F(VaeConformance, MarginalsAgree) {
     const Vae vae = model(seed);
     const std::vector<World> worlds = worlds_of(vae.network());
     const EvidenceBatch known = evidence(25, seed + 10);
-    const Estimates found = vae.marginals(known, asked, compute_, Conditioning::linear);
+    const Estimates found = vae.marginals(known, asked, executor_, Conditioning::linear);
     for (std::int64_t s = 0; s < 25; ++s) {
       const double all = mass(worlds, known, s);
       for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -162,14 +162,14 @@ TEST_F(VaeConformance, CompletionsFollowTheModel) {
   constexpr int draws = 6000;
   // Of whom nothing is known is drawn exactly.
   const EvidenceBatch nothing = test::nothing_known(vae.schema(), 1);
-  EXPECT_GT(test::expect_chi_squared(test::count_worlds(vae, nothing, 0, draws, RandomStream(7), compute_), worlds,
+  EXPECT_GT(test::expect_chi_squared(test::count_worlds(vae, nothing, 0, draws, RandomStream(7), executor_), worlds,
                                      nothing, 0),
             50);
   // Others by one of 64 weighted draws: off by a hundredth at most here, in every bit and pair of bits.
   const EvidenceBatch known = evidence(5, 16);
   for (std::int64_t s = 0; s < 5; ++s) {
     const test::WorldCounts counts =
-        test::count_worlds(vae, known, s, draws, RandomStream(8).child(static_cast<std::uint64_t>(s)), compute_);
+        test::count_worlds(vae, known, s, draws, RandomStream(8).child(static_cast<std::uint64_t>(s)), executor_);
     const double all = mass(worlds, known, s);
     for (Id a = 0; a < bits; ++a) {
       for (Id b = a; b < bits; ++b) {
@@ -192,8 +192,8 @@ TEST_F(VaeConformance, ComesBackFromItsFile) {
   const std::vector<std::byte> bytes = test::bytes_of_model(vae);
   const StoredModel loaded = load_model(ArchiveReader::from_bytes(bytes, "file"));
   const EvidenceBatch known = evidence(30, 7);
-  EXPECT_EQ(loaded.model->log_likelihood(known, LikelihoodKind::lower_bound, compute_).value,
-            vae.log_likelihood(known, LikelihoodKind::lower_bound, compute_, Precision::quick).value);
+  EXPECT_EQ(loaded.model->log_likelihood(known, LikelihoodKind::lower_bound, executor_).value,
+            vae.log_likelihood(known, LikelihoodKind::lower_bound, executor_, Precision::quick).value);
   EXPECT_EQ(test::bytes_of_model(*loaded.model), bytes);
   EXPECT_EQ(loaded.model->parameter_count(), vae.parameter_count());
   EXPECT_EQ(loaded.model->name(), "vae");
@@ -203,12 +203,12 @@ TEST_F(VaeConformance, ThreadsDoNotChangeABit) {
   const Vae vae = model(8);
   const EvidenceBatch known = evidence(300, 8);
   const std::vector<Id> asked = {0, 4, 8};
-  const Compute one(1);
+  const Executor one(1);
   const Estimates likelihood = vae.log_likelihood(known, LikelihoodKind::lower_bound, one, Precision::quick);
   const Estimates marginals = vae.marginals(known, asked, one, Conditioning::linear);
   const EvidenceBatch completed = vae.complete(known, RandomStream(9), one, Conditioning::linear);
   for (const int threads : {2, 3, 7}) {
-    const Compute many(threads);
+    const Executor many(threads);
     const Estimates scores = vae.log_likelihood(known, LikelihoodKind::lower_bound, many, Precision::quick);
     EXPECT_EQ(scores.value, likelihood.value);
     EXPECT_EQ(scores.standard_error, likelihood.standard_error);

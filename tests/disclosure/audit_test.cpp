@@ -112,11 +112,11 @@ StoredModel fitted(const Cohort& cohort, const char* model, int states) {
 
 /// What a query says of a model and a cohort, as JSON; nothing where it is refused for privacy.
 Json ask(const std::string& name, const StoredModel& stored, const Cohort& cohort, const SettingValues& settings) {
-  const Compute compute(1);
+  const Executor executor(1);
   for (const Query& query : query_catalog()) {
     if (query.name != name) continue;
     try {
-      return query.ask({stored, &cohort, nullptr, settings, false, false, 1, compute})->to_json();
+      return query.ask({stored, &cohort, nullptr, settings, false, false, 1, executor})->to_json();
     } catch (const PrivacyError&) {
       return {};
     }
@@ -153,7 +153,7 @@ TEST(Audit, Describe) {
       EXPECT_THROW(CohortDescription(cohort, Disclosure()), PrivacyError);
       continue;
     }
-    const Json told = CohortDescription(cohort, Disclosure()).to_json();
+    const Json disclosed = CohortDescription(cohort, Disclosure()).to_json();
     const auto n = static_cast<double>(cohort.student_count());
     {
       // Courses: takers and enrollments, with the groups' totals.
@@ -168,12 +168,12 @@ TEST(Audit, Describe) {
         puzzle.know({{taken.back(), -1}, {takers.back(), 3}}, 0, 1e6);
         puzzle.know({{takers.back(), 1}}, 0, n);
       }
-      for (const auto& row : told["popular_courses"]) {
+      for (const auto& row : disclosed["popular_courses"]) {
         if (!row["students"].is_null())
           puzzle.know({{takers[number.at(row["course"])], 1}}, row["students"].get<double>());
       }
       std::map<std::string, double> groups;
-      for (const auto& row : told["enrollments_by_time"]) {
+      for (const auto& row : disclosed["enrollments_by_time"]) {
         for (const auto& [name, value] : row.items()) {
           if (value.is_number()) groups[name] += value.get<double>();
         }
@@ -193,10 +193,10 @@ TEST(Audit, Describe) {
       for (const CohortSummary::CourseCount& entry : summary.popular) {
         const Puzzle::Terms terms = {{takers[static_cast<std::size_t>(entry.course)], 1}};
         if (is_small(static_cast<double>(entry.students))) {
-          expect_hidden(puzzle, terms, where + " course " + schema.course(entry.course).name + told.dump());
+          expect_hidden(puzzle, terms, where + " course " + schema.course(entry.course).name + disclosed.dump());
           ++hidden;
         }
-        const bool is_listed = std::ranges::any_of(told["popular_courses"], [&](const Json& row) {
+        const bool is_listed = std::ranges::any_of(disclosed["popular_courses"], [&](const Json& row) {
           return row["course"] == schema.course(entry.course).name;
         });
         if (is_listed &&
@@ -219,8 +219,8 @@ TEST(Audit, Describe) {
         squares.emplace_back(students.back(), v * v);
       }
       puzzle.know(all, n);
-      puzzle.know(sum, told["enrollments"].get<double>());
-      const Json& spread = told["courses_per_student"];
+      puzzle.know(sum, disclosed["enrollments"].get<double>());
+      const Json& spread = disclosed["courses_per_student"];
       const double mean = spread["mean"], sd = spread["sd"].is_null() ? 0 : spread["sd"].get<double>();
       const auto second = [&](double deviation) {
         return n * (std::max(0.0, deviation) * std::max(0.0, deviation) + mean * mean);
@@ -230,8 +230,8 @@ TEST(Audit, Describe) {
                            : std::abs(std::remainder(sd, 0.5)) < 1e-9 ? 0.5
                                                                       : 0.1;
       if (sd > 0) puzzle.know(squares, second(sd - digit / 2) - 1e-6, second(sd + digit / 2) + 1e-6);
-      withheld += told["students_by_courses"].empty() ? 1 : 0;
-      for (const auto& row : told["students_by_courses"]) {
+      withheld += disclosed["students_by_courses"].empty() ? 1 : 0;
+      for (const auto& row : disclosed["students_by_courses"]) {
         const std::string label = row["courses"];
         const int first = std::stoi(label);
         const std::size_t dash = label.find('-');
@@ -244,8 +244,10 @@ TEST(Audit, Describe) {
         puzzle.know(bin, row["students"].get<double>());
       }
       for (std::size_t v = 0; v < summary.course_counts.size(); ++v) {
-        if (told["students_by_courses"].empty() || !is_small(static_cast<double>(summary.course_counts[v]))) continue;
-        expect_hidden(puzzle, {{students[v], 1}}, where + " courses per student " + std::to_string(v) + told.dump());
+        if (disclosed["students_by_courses"].empty() || !is_small(static_cast<double>(summary.course_counts[v])))
+          continue;
+        expect_hidden(puzzle, {{students[v], 1}},
+                      where + " courses per student " + std::to_string(v) + disclosed.dump());
         ++hidden;
       }
     }
@@ -257,7 +259,7 @@ TEST(Audit, Describe) {
       for (std::size_t t = 0; t < 3; ++t) {
         count.emplace_back();
         Puzzle::Terms all, rest;
-        const Json& row = told["periods"][t];
+        const Json& row = disclosed["periods"][t];
         const bool merged = row.contains("not enrolled") || row.contains("otherwise not enrolled");
         for (const EnrollmentStatus status : all_statuses) {
           const int unknown_count = count[t][status] = puzzle.unknown();
@@ -287,7 +289,7 @@ TEST(Audit, Describe) {
       }
       for (std::size_t t = 0; t < 3; ++t) {
         const CohortSummary::Period& period = summary.periods[t];
-        const std::string place = where + " period " + period.label + told["periods"].dump();
+        const std::string place = where + " period " + period.label + disclosed["periods"].dump();
         for (const EnrollmentStatus status : all_statuses) {
           if (!is_small(static_cast<double>(period.students[status]))) continue;
           expect_hidden(puzzle, {{count[t][status], 1}}, place + std::string(words_for(status)));
@@ -359,18 +361,19 @@ struct PathPuzzle {
 };
 
 TEST(Audit, PathwaysAndStatesByGroup) {
-  int hidden = 0, refused = 0, told_flows = 0, told_cells = 0, exact = 0, told_enrolled = 0, compared_without_sizes = 0;
+  int hidden = 0, refused = 0, disclosed_flows = 0, disclosed_cells = 0, exact = 0, disclosed_enrolled = 0,
+      compared_without_sizes = 0;
   for (int round = 0; round < rounds(); ++round) {
     const Id steps = round % 2 == 0 ? 2 : 3;
     const int states = 3 + round % 2;
     const Cohort cohort = uneven_cohort(round, steps);
     const StoredModel stored = fitted(cohort, "cmm+bernoulli", states);
     const std::string where = "cohort " + std::to_string(round);
-    const Compute compute(1);
+    const Executor executor(1);
     const HiddenStates& hidden_states = *stored.model->hidden_states();
     const Id all_states = hidden_states.state_count();
     const Id emitting = all_states - (hidden_states.has_left_state() ? 1 : 0);
-    const auto most_likely = hidden_states.paths(EvidenceBatch::of(cohort), compute);
+    const auto most_likely = hidden_states.paths(EvidenceBatch::of(cohort), executor);
     std::vector<std::vector<Id>> paths;
     for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
       paths.emplace_back();
@@ -440,15 +443,15 @@ TEST(Audit, PathwaysAndStatesByGroup) {
         }
       }
       for (Id step = 0; step < steps; ++step) {
-        const Json& told = flows["periods"][static_cast<std::size_t>(step)];
+        const Json& disclosed = flows["periods"][static_cast<std::size_t>(step)];
         const auto enrolled = [&](const std::vector<Id>& path, std::size_t) {
           return path[static_cast<std::size_t>(step)] < all_states;
         };
-        const double real = count(enrolled), said = told["enrolled"];
+        const double real = count(enrolled), said = disclosed["enrolled"];
         EXPECT_LE(said, real) << where;
-        EXPECT_TRUE(said == real || !told["exact"].get<bool>()) << where;
-        told_enrolled += told["exact"].get<bool>() ? 1 : 0;
-        puzzle.know(unknown.sum(enrolled), said, told["exact"].get<bool>() ? said : 1e6);
+        EXPECT_TRUE(said == real || !disclosed["exact"].get<bool>()) << where;
+        disclosed_enrolled += disclosed["exact"].get<bool>() ? 1 : 0;
+        puzzle.know(unknown.sum(enrolled), said, disclosed["exact"].get<bool>() ? said : 1e6);
         const auto others = [&](const std::vector<Id>& path, std::size_t g) { return !enrolled(path, g); };
         if (is_small(real)) expect_hidden(puzzle, unknown.sum(enrolled), where + " enrolled " + flows.dump());
         if (is_small(count(others))) expect_hidden(puzzle, unknown.sum(others), where + " not " + flows.dump());
@@ -458,7 +461,7 @@ TEST(Audit, PathwaysAndStatesByGroup) {
         puzzle.know(
             unknown.sum([&](const auto& path, std::size_t) { return in_node(path, from) && in_node(path, to); }),
             link["students"].get<double>());
-        ++told_flows;
+        ++disclosed_flows;
       }
       for (const auto& path : flows["paths"]) {
         const auto through = path["nodes"].get<std::vector<std::size_t>>();
@@ -558,7 +561,7 @@ TEST(Audit, PathwaysAndStatesByGroup) {
           groups.puzzle.know(
               groups.sum([&](const auto& path, std::size_t g) { return at_step(n, path) && members.contains(g); }),
               row["students"].get<double>());
-          ++told_cells;
+          ++disclosed_cells;
         }
       }
       for (const std::string& name : names) {  // their sizes follow from the shares
@@ -582,9 +585,9 @@ TEST(Audit, PathwaysAndStatesByGroup) {
     }
   }
   EXPECT_GT(hidden, rounds());
-  EXPECT_GT(told_flows, rounds());
-  EXPECT_GT(told_cells, rounds());
-  EXPECT_GT(told_enrolled, rounds() / 2);
+  EXPECT_GT(disclosed_flows, rounds());
+  EXPECT_GT(disclosed_cells, rounds());
+  EXPECT_GT(disclosed_enrolled, rounds() / 2);
   EXPECT_LT(refused, rounds());
   EXPECT_GT(exact, rounds() / 20);
   EXPECT_GT(compared_without_sizes, rounds() / 4);
@@ -592,7 +595,8 @@ TEST(Audit, PathwaysAndStatesByGroup) {
 }
 
 TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
-  int hidden = 0, told_delays = 0, told_pairs = 0, told_courses = 0, told_totals = 0, told_subjects = 0;
+  int hidden = 0, disclosed_delays = 0, disclosed_pairs = 0, disclosed_courses = 0, disclosed_totals = 0,
+      disclosed_subjects = 0;
   for (int round = 0; round < rounds(); ++round) {
     const Cohort cohort = uneven_cohort(round, 3);
     const Schema& schema = cohort.schema();
@@ -610,7 +614,7 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
           there += cohort.enrolled(s, t) ? 1 : 0;
         if (there >= 2) seen.push_back(s);
       }
-      const StudentGroups groups = told_groups(groups_of(cohort, "home"), Disclosure());
+      const StudentGroups groups = disclosed_groups(groups_of(cohort, "home"), Disclosure());
       const std::set<std::string> names(groups.names.begin(), groups.names.end());
       const std::vector<double> takers = takers_of(cohort, seen);
       for (Id c = 0; c < schema.course_count(); ++c) {
@@ -627,10 +631,10 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
           }
           real[g] = takers_of(cohort, members)[static_cast<std::size_t>(c)];
         }
-        bool told = false;
+        bool disclosed = false;
         for (const auto& row : delays["delays"]) {
           if (row["course"] != schema.course(c).name) continue;
-          told = true;
+          disclosed = true;
           if (row["students"].is_null()) continue;
           const std::string group = row["group"];
           Puzzle::Terms terms;
@@ -640,9 +644,9 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
           }
           puzzle.know(terms, row["students"].get<double>());
           puzzle.know(all, row["students"].get<double>() + row["others"].get<double>());
-          ++told_delays;
+          ++disclosed_delays;
         }
-        if (!told) continue;
+        if (!disclosed) continue;
         for (std::size_t g = 0; g < home.values.size(); ++g) {
           if (!is_small(real[g])) continue;
           expect_hidden(puzzle, {{unknown[g], 1}}, where + " delays " + delays["delays"].dump());
@@ -660,12 +664,12 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
       EXPECT_FALSE(is_small(had)) << where;
       // In whole percent: so many may not have had it at most.
       EXPECT_TRUE(coverage == 1 || had / (coverage - 0.005) - had >= few) << where << row;
-      ++told_pairs;
+      ++disclosed_pairs;
     }
     for (const auto& node : pairs["nodes"]) {
       const Id course = schema.require_course(node["course"].get<std::string>());
       EXPECT_GE(takers_of(cohort, all_of(cohort))[static_cast<std::size_t>(course)], few);
-      ++told_courses;
+      ++disclosed_courses;
     }
     // Totals.
     const Json totals = ask("infer", stored, cohort,
@@ -675,7 +679,7 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
     for (const auto& row : totals["courses"]) {
       EXPECT_FALSE(is_small(row["expected"].get<double>() - 1e-6)) << where;
       EXPECT_FALSE(is_small(static_cast<double>(cohort.student_count()) - row["expected"].get<double>())) << where;
-      ++told_totals;
+      ++disclosed_totals;
     }
     // Portraits: enrollments of each subject, of who is most and least typical.
     const Json score = ask("score", stored, cohort, {{"contrast", 0.4}});
@@ -694,17 +698,17 @@ TEST(Audit, DelaysPrerequisitesTotalsAndPortraits) {
       for (const auto& [subject, mean] : subjects.items()) {
         if (mean.is_null()) continue;  // withheld
         EXPECT_FALSE(is_small(std::round(mean.get<double>() * n))) << where << subject;
-        ++told_subjects;
+        ++disclosed_subjects;
       }
     }
   }
   EXPECT_GT(hidden, rounds());
   // Each of these tells enough for the checks above to mean something.
-  EXPECT_GT(told_delays, rounds() / 10);
-  EXPECT_GT(told_pairs, rounds() / 20);
-  EXPECT_GT(told_courses, rounds() / 10);
-  EXPECT_GT(told_totals, rounds() / 10);
-  EXPECT_GT(told_subjects, rounds() / 10);
+  EXPECT_GT(disclosed_delays, rounds() / 10);
+  EXPECT_GT(disclosed_pairs, rounds() / 20);
+  EXPECT_GT(disclosed_courses, rounds() / 10);
+  EXPECT_GT(disclosed_totals, rounds() / 10);
+  EXPECT_GT(disclosed_subjects, rounds() / 10);
 }
 
 }  // namespace

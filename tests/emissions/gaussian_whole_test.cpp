@@ -97,14 +97,14 @@ class WholeCovariance : public testing::Test {
   Vector log_worlds_[2];
   std::vector<std::string> students_ = {"00000000", "11111111", "10101010", "11000000", "00000011",
                                         "01?1?0?0", "????1111", "0???????", "1??????1", "00110?00"};
-  Compute compute_{2};
+  Executor executor_{2};
 };
 
 TEST_F(WholeCovariance, MassIsItsOwn) {
   const RowPool pool = rows_of(students_);
-  const RowScores quick = emission_.score(pool.rows, LikelihoodKind::mass, Precision::quick, compute_);
-  const RowScores sampled = emission_.score(pool.rows, LikelihoodKind::mass, Precision::sampled, compute_);
-  const RowScores fitted = emission_.score(pool.rows, LikelihoodKind::mass, Precision::fitted, compute_);
+  const RowScores quick = emission_.score(pool.rows, LikelihoodKind::mass, Precision::quick, executor_);
+  const RowScores sampled = emission_.score(pool.rows, LikelihoodKind::mass, Precision::sampled, executor_);
+  const RowScores fitted = emission_.score(pool.rows, LikelihoodKind::mass, Precision::fitted, executor_);
   double missed = 0;
   for (std::size_t s = 0; s < students_.size(); ++s) {
     const std::int32_t row = pool.row_of[0][s];
@@ -116,13 +116,13 @@ TEST_F(WholeCovariance, MassIsItsOwn) {
     }
   }
   // The fit is another model, and says so.
-  const LikelihoodGap gap = emission_.likelihood_gap(pool.rows, LikelihoodKind::mass, Precision::fitted, compute_);
+  const LikelihoodGap gap = emission_.likelihood_gap(pool.rows, LikelihoodKind::mass, Precision::fitted, executor_);
   EXPECT_GT(missed, 0.05);
   EXPECT_TRUE(test::says(gap.of, {"4"}));
   EXPECT_EQ(gap.rows, 10);
   EXPECT_GT(gap.largest, 0.02);
   EXPECT_GT(gap.root_mean_square, 0.01);
-  EXPECT_EQ(emission_.likelihood_gap(pool.rows, LikelihoodKind::mass, Precision::quick, compute_).of, "");
+  EXPECT_EQ(emission_.likelihood_gap(pool.rows, LikelihoodKind::mass, Precision::quick, executor_).of, "");
 }
 
 // 42 answers; an error is a t statistic with 7 degrees, beyond 5.5 about once in 1,000 times.
@@ -189,9 +189,9 @@ TEST_F(WholeCovariance, CompletionsFollowTheJointDistribution) {
 TEST_F(WholeCovariance, ThreadsDoNotChangeABit) {
   const RowPool pool = rows_of(students_);
   for (const Precision precision : {Precision::quick, Precision::sampled, Precision::fitted}) {
-    const RowScores one = emission_.score(pool.rows, LikelihoodKind::mass, precision, Compute(1));
+    const RowScores one = emission_.score(pool.rows, LikelihoodKind::mass, precision, Executor(1));
     for (const int threads : {2, 3, 7}) {
-      const RowScores many = emission_.score(pool.rows, LikelihoodKind::mass, precision, Compute(threads));
+      const RowScores many = emission_.score(pool.rows, LikelihoodKind::mass, precision, Executor(threads));
       EXPECT_TRUE((one.log_likelihood.array() == many.log_likelihood.array()).all());
       EXPECT_TRUE((one.standard_error.array() == many.standard_error.array()).all());
     }

@@ -73,12 +73,12 @@ class HiddenTrees : public testing::TestWithParam<Id> {
   std::vector<double> weights() const { return {pool_.rows.weights().begin(), pool_.rows.weights().end()}; }
   HiddenTreeParameters start() const {
     return start_hidden_tree(pool_.rows, TimingRows(pool_.rows, shape, Retakes::learned), weights(), options_,
-                             RandomStream(7), compute_);
+                             RandomStream(7), executor_);
   }
   EvidenceBatch evidence_;
   RowPool pool_;
   HiddenTreeOptions options_;
-  Compute compute_{2};
+  Executor executor_{2};
 };
 
 TEST_P(HiddenTrees, SparseCountsAreTheDenseOnes) {
@@ -87,8 +87,8 @@ TEST_P(HiddenTrees, SparseCountsAreTheDenseOnes) {
   const TimingRows timings(pool_.rows, shape, Retakes::learned);
   ASSERT_GE(timings.groups().size(), 3U);
   const std::vector<double> weight = weights();
-  const HiddenTreeCounts sparse = count_hidden_tree(tree, timings, weight, compute_);
-  const Vector scores = score_hidden_tree(tree, timings, compute_);
+  const HiddenTreeCounts sparse = count_hidden_tree(tree, timings, weight, executor_);
+  const Vector scores = score_hidden_tree(tree, timings, executor_);
   HiddenTreeCounts dense;
   for (std::int64_t row = 0; row < pool_.rows.row_count(); ++row) {
     test::DenseTreePass pass = test::dense_tree_pass(tree.parameters(), known_of(pool_.rows, row));
@@ -115,11 +115,11 @@ TEST_P(HiddenTrees, TheClimbIsTheTextbooks) {
   const HiddenTreeLearner learner(options_, shape);
   const RowMatrix responsibilities =
       Eigen::Map<const RowMatrix>(pool_.rows.weights().data(), pool_.rows.row_count(), 1);
-  std::shared_ptr<const Emission> emission = learner.start(pool_.rows, responsibilities, RandomStream(8), compute_);
+  std::shared_ptr<const Emission> emission = learner.start(pool_.rows, responsibilities, RandomStream(8), executor_);
   HiddenTreeParameters dense = dynamic_cast<const HiddenTreeEmission&>(*emission).trees().front()->parameters();
   double before = -infinity;
   for (int iteration = 0; iteration < 20; ++iteration) {
-    const RowScores scores = emission->score(pool_.rows, LikelihoodKind::mass, Precision::quick, compute_);
+    const RowScores scores = emission->score(pool_.rows, LikelihoodKind::mass, Precision::quick, executor_);
     const double found = scores.log_likelihood.col(0).dot(responsibilities.col(0));
     double expected = 0;
     HiddenTreeCounts counts;
@@ -142,7 +142,7 @@ TEST_P(HiddenTrees, TheClimbIsTheTextbooks) {
     EXPECT_NEAR(learner.log_prior(pool_.rows, *emission), prior, 1e-9 * std::abs(prior));
     EXPECT_GE(expected + prior, before - 1e-9 * std::abs(before)) << "the objective fell in iteration " << iteration;
     before = expected + prior;
-    emission = learner.maximise(pool_.rows, responsibilities, emission.get(), compute_);
+    emission = learner.maximise(pool_.rows, responsibilities, emission.get(), executor_);
     dense = test::dense_tree_step(dense, counts, 0.05, 1, 5);
   }
 }
@@ -201,8 +201,8 @@ TEST(HiddenTree, RowsWhoseProductsVanishAreDoneInLogarithms) {
                                std::move(taken).build(), std::move(none).build());
   RowPool pool = collect_rows(evidence, std::vector<PeriodRange>{{0, 1}});
   const TimingRows timings(pool.rows, {1, many + 1}, Retakes::learned);
-  const Vector scores = score_hidden_tree(tree, timings, Compute(1));
-  const HiddenTreeCounts counts = count_hidden_tree(tree, timings, std::vector<double>(5, 1.0), Compute(1));
+  const Vector scores = score_hidden_tree(tree, timings, Executor(1));
+  const HiddenTreeCounts counts = count_hidden_tree(tree, timings, std::vector<double>(5, 1.0), Executor(1));
   double first = 0;
   for (std::int64_t row = 0; row < 5; ++row) {
     Eigen::MatrixXi known = Eigen::MatrixXi::Zero(many + 1, 1);
@@ -252,12 +252,12 @@ TEST(HiddenTree, FindsTheTreeThatWasPlanted) {
   for (std::int64_t row = 0; row < pool.rows.row_count(); ++row)
     weights.push_back(static_cast<double>(pool.occurrences_of(row).size()));
   const TimingRows timings(pool.rows, {3, many}, Retakes::learned);
-  const DependencyTree tree = timing_tree(timings, weights, 0, RandomStream(1), Compute(2));
+  const DependencyTree tree = timing_tree(timings, weights, 0, RandomStream(1), Executor(2));
   for (Id c = 0; c < many; ++c) {
     if (tree.parent(c) < 0) continue;
     EXPECT_EQ(std::abs(tree.parent(c) - c), 1) << c;
   }
-  EXPECT_NE(timing_tree(timings, weights, 1.5, RandomStream(1), Compute(2)).parents(), tree.parents());
+  EXPECT_NE(timing_tree(timings, weights, 1.5, RandomStream(1), Executor(2)).parents(), tree.parents());
 }
 
 TEST(HiddenTree, WithoutRetakesLaterEnrollmentsAreNotRead) {
@@ -277,7 +277,7 @@ TEST(HiddenTree, WithoutRetakesLaterEnrollmentsAreNotRead) {
   EXPECT_TRUE(test::any_says(fit.warnings, {"retakes"}));
   // No completion takes a course twice.
   const EvidenceBatch drawn = fit.model->complete(EvidenceBatch::of(cohort).without_periods(std::vector<Id>{0, 1, 2}),
-                                                  RandomStream(3), Compute(2));
+                                                  RandomStream(3), Executor(2));
   for (std::int64_t s = 0; s < drawn.student_count(); ++s) {
     std::vector<int> times(4, 0);
     for (Id t = 0; t < 3; ++t) {
@@ -297,7 +297,7 @@ TEST(Committee, IsTheMeanOfItsMembers) {
   EXPECT_EQ(fit.model->hidden_states(), nullptr);
   const HiddenChain& committee = test::chain_of(fit);
   const EvidenceBatch known = test::random_evidence(cohort.schema(), 50, true, RandomStream(11));
-  const RowMatrix all = committee.log_likelihood(known, LikelihoodKind::mass, Compute(2)).value;
+  const RowMatrix all = committee.log_likelihood(known, LikelihoodKind::mass, Executor(2)).value;
   RowMatrix each(50, 3);
   for (Id k = 0; k < 3; ++k) {
     ChainParameters member;
@@ -305,7 +305,7 @@ TEST(Committee, IsTheMeanOfItsMembers) {
     member.emissions.push_back(committee.parameters().emissions.front()->reordered(std::vector<Id>{k}));
     member.departures = committee.parameters().departures.row(k);
     const HiddenChain alone({"nb", "hidden-tree", false, TimeStructure::one_step, cohort.schema()}, member);
-    each.col(k) = alone.log_likelihood(known, LikelihoodKind::mass, Compute(2)).value.col(0);
+    each.col(k) = alone.log_likelihood(known, LikelihoodKind::mass, Executor(2)).value.col(0);
   }
   for (Index s = 0; s < 50; ++s)
     EXPECT_NEAR(all(s, 0), std::log(each.row(s).array().exp().mean()), 1e-11) << s;
@@ -347,17 +347,17 @@ TEST(Committee, LeftOutScoresAreTheStepsWithoutTheStudent) {
   const TrainingRecord record = test::record_of(cohort, options, fit);
   const ChainParameters parameters = test::chain_of(fit).parameters();
   const StoredModel stored{std::move(fit.model), record};
-  const Compute compute(2);
-  const Vector scores = leave_one_out(stored, cohort, compute);
+  const Executor executor(2);
+  const Vector scores = leave_one_out(stored, cohort, executor);
   // One step from the model, with all students and without one.
   FitOptions step("nb+hidden-tree");
   step.set("states", 1).set("iterations", 1).set("tolerance", 0.0).set("link-prior", 0.4).set("timing-prior", 3.5);
   const HiddenChain start({"nb", "hidden-tree", false, TimeStructure::one_step, cohort.schema()}, parameters);
-  TrainingContext context{compute};
+  TrainingContext context{executor};
   context.warm = &start;
   const auto score_of = [&](const Model& model, std::int64_t s) {
     return model
-        .log_likelihood(EvidenceBatch::of(cohort.select(std::vector<std::int64_t>{s})), LikelihoodKind::mass, compute)
+        .log_likelihood(EvidenceBatch::of(cohort.select(std::vector<std::int64_t>{s})), LikelihoodKind::mass, executor)
         .value(0, 0);
   };
   const FitResult with = fit_model(cohort, step, context);

@@ -62,7 +62,7 @@ TEST(ProbitEmission, ScoresAreRightWhereProductsWouldVanish) {
     const ProbitEmission emission(normals(400, 2, scale, RandomStream(2)), normals(800, 3, scale, RandomStream(3)),
                                   factor_nodes(3, 64));
     const RowMatrix scores =
-        emission.score(pool.rows, LikelihoodKind::mass, Precision::quick, Compute(2)).log_likelihood;
+        emission.score(pool.rows, LikelihoodKind::mass, Precision::quick, Executor(2)).log_likelihood;
     for (std::int64_t row = 0; row < pool.rows.row_count(); ++row) {
       for (Id k = 0; k < 2; ++k) {
         const double expected = log_probability(emission, pool.rows, row, k);
@@ -90,10 +90,10 @@ TEST(ProbitLearning, CountsAtNodesAreTheGradientOfTheLikelihood) {
   const auto objective = [&](const RowMatrix& a, const RowMatrix& b) {
     const ProbitEmission emission(a, b, nodes);
     return weights.dot(
-        emission.score(pool.rows, LikelihoodKind::mass, Precision::quick, Compute(1)).log_likelihood.col(0));
+        emission.score(pool.rows, LikelihoodKind::mass, Precision::quick, Executor(1)).log_likelihood.col(0));
   };
   const ProbitEmission emission(intercepts, slopes, nodes);
-  const NodeBitCounts counts = count_at_nodes(pool.rows, weights, emission.states().front(), Compute(2));
+  const NodeBitCounts counts = count_at_nodes(pool.rows, weights, emission.states().front(), Executor(2));
   const ProbitRegression regression(nodes.points);
   constexpr double h = 1e-5;
   for (Index j = 0; j < 6; ++j) {
@@ -119,7 +119,7 @@ TEST(ProbitLearning, CountsDoNotMindLostProducts) {
   const ProbitEmission emission(normals(400, 1, 3, RandomStream(2)), normals(400, 3, 3, RandomStream(3)),
                                 factor_nodes(3, 64));
   const Vector weights = Vector::Ones(pool.rows.row_count());
-  const NodeBitCounts counts = count_at_nodes(pool.rows, weights, emission.states().front(), Compute(2));
+  const NodeBitCounts counts = count_at_nodes(pool.rows, weights, emission.states().front(), Executor(2));
   // Every student is somewhere: summed over the nodes, the counts are those of the rows.
   for (Id bit = 0; bit < 400; ++bit) {
     double taken = 0, known = 0;
@@ -220,7 +220,7 @@ TEST(ProbitLearning, MarginalsAreExactAfterTheFit) {
     }
     // What is reported belongs to the parameters returned.
     const RowMatrix scores =
-        calibrated.model->log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, Compute(1)).value;
+        calibrated.model->log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, Executor(1)).value;
     EXPECT_NEAR(scores.sum(), calibrated.log_likelihood, 1e-9 * std::abs(calibrated.log_likelihood));
   }
 }
@@ -237,12 +237,12 @@ class ProbitGaussian : public testing::Test {
   const ProbitEmission dense_{intercepts_, slopes_, factor_nodes(2, 8192)};
   const Cohort cohort_;
   const RowPool pool_;
-  const Compute compute_{2};
+  const Executor executor_{2};
 };
 
 TEST_F(ProbitGaussian, ScoresAreThoseOfDenseNodes) {
-  const RowMatrix found = gaussian_.score(pool_.rows, LikelihoodKind::mass, Precision::quick, compute_).log_likelihood;
-  const RowMatrix truth = dense_.score(pool_.rows, LikelihoodKind::mass, Precision::quick, compute_).log_likelihood;
+  const RowMatrix found = gaussian_.score(pool_.rows, LikelihoodKind::mass, Precision::quick, executor_).log_likelihood;
+  const RowMatrix truth = dense_.score(pool_.rows, LikelihoodKind::mass, Precision::quick, executor_).log_likelihood;
   EXPECT_LT((found - truth).cwiseAbs().maxCoeff(), 0.01);  // the bias of corrected expectation propagation
   EXPECT_LT((gaussian_.bit_probabilities() - dense_.bit_probabilities()).cwiseAbs().maxCoeff(), 1e-3);
 }
@@ -284,11 +284,11 @@ TEST_F(ProbitGaussian, ManyFactorsEndUnderTheNormalDistribution) {
   const Cohort cohort =
       factor_cohort(300, Vector::Constant(40, -1), normals(40, 3, 1, RandomStream(51)), 2, RandomStream(52));
   options.set("iterations", 10);
-  const FitResult fit = fit_model(cohort, options, {compute_});
+  const FitResult fit = fit_model(cohort, options, {executor_});
   const Emission& emission = *test::chain_of(fit).parameters().emissions.front();
   ASSERT_NE(dynamic_cast<const ProbitGaussianEmission*>(&emission), nullptr);
   const EvidenceBatch evidence = EvidenceBatch::of(cohort);
-  const RowMatrix scores = fit.model->log_likelihood(evidence, LikelihoodKind::mass, compute_).value;
+  const RowMatrix scores = fit.model->log_likelihood(evidence, LikelihoodKind::mass, executor_).value;
   EXPECT_NEAR(scores.sum(), fit.log_likelihood, 1e-9 * std::abs(fit.log_likelihood));
   ArchiveWriter writer("model");
   emission.save(writer, "e");
@@ -296,7 +296,7 @@ TEST_F(ProbitGaussian, ManyFactorsEndUnderTheNormalDistribution) {
   EXPECT_EQ(loaded->bit_probabilities(), emission.bit_probabilities());
   EXPECT_EQ(loaded->parameter_count(), emission.parameter_count());
   // A warm start goes back to the nodes and climbs on.
-  TrainingContext context{compute_};
+  TrainingContext context{executor_};
   context.warm = fit.model.get();
   const FitResult warm = fit_model(cohort, options, context);
   EXPECT_GT(warm.objective_trace.back(), warm.objective_trace.front());

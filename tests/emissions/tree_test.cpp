@@ -122,7 +122,7 @@ TEST(TreeWithUnknownBits, FollowsTheTextbookOverTwentyIterations) {
   const RowPool pool = rows_of(cohort);
   const StepRows& rows = pool.rows;
   ASSERT_FALSE(rows.all_known());
-  const Compute compute(2);
+  const Executor executor(2);
   TreeOptions options;
   options.pseudocount = pseudocount;
   const TreeLearner learner(options);
@@ -133,7 +133,7 @@ TEST(TreeWithUnknownBits, FollowsTheTextbookOverTwentyIterations) {
     weight(row, 1) = 1 - weight(row, 0);
     weight.row(row) *= rows.weights()[static_cast<std::size_t>(row)];
   }
-  std::unique_ptr<Emission> emission = learner.maximise(rows, weight, nullptr, compute);
+  std::unique_ptr<Emission> emission = learner.maximise(rows, weight, nullptr, executor);
   DenseTrees dense(dynamic_cast<const TreeEmission&>(*emission).tree(0), rows);
   RowMatrix share(bits, states);
   for (Id j = 0; j < bits; ++j) {
@@ -151,7 +151,7 @@ TEST(TreeWithUnknownBits, FollowsTheTextbookOverTwentyIterations) {
   dense.start(dense_weight, share);
   Vector prior = weight.colwise().sum().transpose() / weight.sum(), dense_prior = prior;
   for (int iteration = 0; iteration <= 20; ++iteration) {
-    const RowMatrix scores = emission->score(rows, LikelihoodKind::mass, Precision::quick, compute).log_likelihood;
+    const RowMatrix scores = emission->score(rows, LikelihoodKind::mass, Precision::quick, executor).log_likelihood;
     for (std::int64_t row = 0; row < rows.row_count(); ++row) {
       for (Id k = 0; k < states; ++k)
         dense_scores(row, k) = dense.log_probability(row, k);
@@ -159,7 +159,7 @@ TEST(TreeWithUnknownBits, FollowsTheTextbookOverTwentyIterations) {
     const double found = weigh(rows, scores, prior, weight);
     const double expected = weigh(rows, dense_scores, dense_prior, dense_weight);
     EXPECT_NEAR(found, expected, 1e-9 * std::abs(expected)) << "iteration " << iteration;
-    emission = learner.maximise(rows, weight, emission.get(), compute);
+    emission = learner.maximise(rows, weight, emission.get(), executor);
     dense.step(dense_weight);
   }
 }
@@ -187,13 +187,13 @@ Cohort chained_cohort() {
 TEST(TreeWithUnknownBits, ABetterShapeIsTakenFromAFilledWorseOne) {
   const Cohort cohort = chained_cohort();
   const RowPool pool = rows_of(cohort);
-  const Compute compute(2);
+  const Executor executor(2);
   const TreeLearner learner((TreeOptions()));
   RowMatrix weight(pool.rows.row_count(), 1);
   for (Index row = 0; row < weight.rows(); ++row)
     weight(row, 0) = pool.rows.weights()[static_cast<std::size_t>(row)];
   const auto objective = [&](const Emission& emission) {
-    const RowMatrix scores = emission.score(pool.rows, LikelihoodKind::mass, Precision::quick, compute).log_likelihood;
+    const RowMatrix scores = emission.score(pool.rows, LikelihoodKind::mass, Precision::quick, executor).log_likelihood;
     return scores.cwiseProduct(weight).sum() + learner.log_prior(pool.rows, emission);
   };
   // The third period hangs on the first: nearly as good, and filled by many steps of its own.
@@ -202,14 +202,14 @@ TEST(TreeWithUnknownBits, ABetterShapeIsTakenFromAFilledWorseOne) {
   groups.emplace_back(DependencyTree({-1, 0, 0, 1, 0, 1}), 0, half, half);
   std::unique_ptr<Emission> worse = std::make_unique<TreeEmission>(std::move(groups));
   for (int step = 0; step < 100; ++step)
-    worse = learner.maximise(pool.rows, weight, worse.get(), compute);
-  const std::unique_ptr<Emission> proposed = learner.propose(pool.rows, weight, *worse, compute);
+    worse = learner.maximise(pool.rows, weight, worse.get(), executor);
+  const std::unique_ptr<Emission> proposed = learner.propose(pool.rows, weight, *worse, executor);
   ASSERT_NE(proposed, nullptr);
   EXPECT_GT(objective(*proposed), objective(*worse));
   // What it was judged by is nearly what its shape can reach.
-  std::unique_ptr<Emission> reached = learner.maximise(pool.rows, weight, proposed.get(), compute);
+  std::unique_ptr<Emission> reached = learner.maximise(pool.rows, weight, proposed.get(), executor);
   for (int step = 0; step < 100; ++step)
-    reached = learner.maximise(pool.rows, weight, reached.get(), compute);
+    reached = learner.maximise(pool.rows, weight, reached.get(), executor);
   EXPECT_LT(objective(*reached) - objective(*proposed), 0.1 * (objective(*reached) - objective(*worse)));
 }
 
@@ -239,10 +239,10 @@ TEST(TreeShapes, OfManyRowsAreThoseOfTheCoursesOneByOne) {
   TreeOptions options;
   options.shape = TreeShape::per_state;
   const TreeLearner learner(options);
-  const Compute compute(2);
-  const auto together = learner.maximise(pool.rows, weight, nullptr, compute);
+  const Executor executor(2);
+  const auto together = learner.maximise(pool.rows, weight, nullptr, executor);
   for (Id k = 0; k < many; ++k) {
-    const auto alone = learner.maximise(pool.rows, weight.col(k), nullptr, compute);
+    const auto alone = learner.maximise(pool.rows, weight.col(k), nullptr, executor);
     const DependencyTree& tree = dynamic_cast<const TreeEmission&>(*together).tree(k);
     EXPECT_EQ(tree.parents(), dynamic_cast<const TreeEmission&>(*alone).tree(0).parents()) << k;
     const auto joins = [&](Id a, Id b) { return tree.parent(a) == b || tree.parent(b) == a; };

@@ -250,7 +250,7 @@ class Truth(Answers):
         paths = self.whole_paths()
         return [max(paths, key=paths.get) if paths[path] < max(paths.values()) else path, f"{paths[path]:,}", f"{self.n_kinds:,}"]
 
-    def flows_finding_shown(self, path, *_):
+    def flows_finding_disclosed(self, path, *_):
         return [None, f"{self.whole_paths()[path]:,}", f"{self.n_kinds:,}"]
 
     def flows_finding_withheld(self, *_):
@@ -263,7 +263,7 @@ class Truth(Answers):
         path, count, _ = self.flows_finding(path)
         return [path, percent(int(count.replace(",", "")) / self.n_kinds)]
 
-    def flows_point_shown(self, path, *_):
+    def flows_point_disclosed(self, path, *_):
         return [None, percent(self.whole_paths()[path] / self.n_kinds)]
 
     def moves(self, step, first, then):

@@ -43,7 +43,7 @@ TEST(SampleError, SharesCountWhoIsThere) {
 TEST(SampleError, SamplesHaveTheModelsShares) {
   const HiddenChain model = two_kinds_model();
   const Cohort like = three_periods_of({{"00", "00", "00"}, {"00", "-", "00"}});
-  const EnrollmentShares shares = model_shares(model, like, 20000, RandomStream(3), Compute(2));
+  const EnrollmentShares shares = model_shares(model, like, 20000, RandomStream(3), Executor(2));
   const double expected[] = {0.55, 0.55, 0.45, 0.45, 0.55, 0.5};
   for (Index bit = 0; bit < 6; ++bit)
     EXPECT_NEAR(shares.bit[bit], expected[bit], 5 * 0.5 / std::sqrt(20000)) << bit;
@@ -57,7 +57,7 @@ TEST(SampleError, LeaversAreDrawnGoneWhenTheyAreGone) {
   const HiddenChain model(two_kinds_model().identity(), std::move(parameters));
   const Cohort like = three_periods_of({{"00", "00", "00"}, {"00", "left", "left"}});
   constexpr int draws = 20000;
-  const EnrollmentShares shares = model_shares(model, like, draws, RandomStream(3), Compute(2));
+  const EnrollmentShares shares = model_shares(model, like, draws, RandomStream(3), Executor(2));
   // Who stayed is of the first kind with 0.1 / 0.9, who left after the first period with 0.6 / 0.7.
   const double stayed = 0.1 / 0.9, left = 0.6 / 0.7, first[] = {0.9, 0.9, 0.8, 0.6, 0.7, 0.5},
                second[] = {0.2, 0.2, 0.1, 0.3, 0.4, 0.5};
@@ -72,7 +72,7 @@ TEST(InferenceAccuracy, CountsAnswersAndNats) {
   const HiddenChain model = two_kinds_model();
   const Cohort training = three_periods_of({{"11", "11", "11"}, {"11", "10", "00"}, {"00", "00", "00"}});
   const Cohort asked = three_periods_of({{"11", "10", "11"}, {"00", "01", "00"}, {"11", "-", "11"}});
-  const InferenceScore score = infer_period(model, training, asked, {}, Compute(1));
+  const InferenceScore score = infer_period(model, training, asked, {}, Executor(1));
   EXPECT_EQ(score.students, 2);  // the third was not there
   // Posterior of the first kind given periods 1 and 3, then the shares of period 2.
   double loss = 0;
@@ -95,13 +95,13 @@ TEST(InferenceAccuracy, CountsAnswersAndNats) {
   // Training shares of period 2: 2/3 and 1/3, so the frequent answers are yes and no.
   EXPECT_DOUBLE_EQ(score.most_frequent, 2 / 4.0);
   EXPECT_NEAR(score.marginal_entropy, -(2 * std::log(2.0 / 3) + 2 * std::log(1.0 / 3)) / 2, 1e-12);
-  EXPECT_THROW(infer_period(model, training, asked, {.period = 2}, Compute(1)), OptionError);
+  EXPECT_THROW(infer_period(model, training, asked, {.period = 2}, Executor(1)), OptionError);
 }
 
 TEST(HeldOut, MeanAndItsError) {
   const HiddenChain model = two_kinds_model();
   const EvidenceBatch evidence = EvidenceBatch::of(three_periods_of({{"11", "11", "11"}, {"00", "-", "00"}}));
-  const StudentScores score = score_students(model, evidence, LikelihoodKind::mass, Compute(1));
+  const StudentScores score = score_students(model, evidence, LikelihoodKind::mass, Executor(1));
   const double a = std::log(0.5 * 0.9 * 0.9 * 0.8 * 0.6 * 0.7 * 0.5 + 0.5 * 0.2 * 0.2 * 0.1 * 0.3 * 0.4 * 0.5);
   const double b = std::log(0.5 * 0.1 * 0.1 * 0.3 * 0.5 + 0.5 * 0.8 * 0.8 * 0.6 * 0.5);
   EXPECT_NEAR(score.mean(), (a + b) / 2, 1e-12);
@@ -126,7 +126,7 @@ TEST(InferenceAccuracy, SaysTheLeastProbabilityItCounts) {
   const HiddenChain model = two_kinds_model();
   const Cohort training = three_periods_of({{"11", "11", "11"}, {"11", "11", "00"}, {"00", "11", "00"}});
   const Cohort asked = three_periods_of({{"11", "00", "11"}});
-  const InferenceScore score = infer_period(model, training, asked, {}, Compute(1));
+  const InferenceScore score = infer_period(model, training, asked, {}, Executor(1));
   EXPECT_DOUBLE_EQ(score.least_probability, 0.125);  // half a student of four
   EXPECT_NEAR(score.marginal_entropy, -2 * std::log(0.125), 1e-12);
   ASSERT_EQ(score.student_entropy.size(), 1U);
@@ -139,18 +139,18 @@ TEST(Selection, GaussiansAreChosenByMass) {
       test::random_cohort({.students = 300, .courses = 6, .periods = 2, .taken = 0.15, .unknown = 0}, RandomStream(9));
   FitOptions options("gmm");
   options.set("restarts", 1).set("iterations", 40);
-  const Compute compute(2);
-  const Selection selection = select_states(cohort, options, {1, 6}, 0.25, {compute});
+  const Executor executor(2);
+  const Selection selection = select_states(cohort, options, {1, 6}, 0.25, {executor});
   EXPECT_EQ(selection.kind, LikelihoodKind::mass);
   EXPECT_EQ(selection.criteria_kind, LikelihoodKind::density);
   const Split split = split_by_share(cohort, {0.25, 0}, RandomStream(options.seed).child("validation"));
   const EvidenceBatch held_out = EvidenceBatch::of(cohort.select(split.validation));
   double best[2] = {};
   for (std::size_t i = 0; i < 2; ++i) {
-    const FitResult fit = fit_model(cohort.select(split.training), options.set("states", i == 0 ? 1 : 6), {compute});
+    const FitResult fit = fit_model(cohort.select(split.training), options.set("states", i == 0 ? 1 : 6), {executor});
     EXPECT_NEAR(selection.rows[i].held_out,
-                fit.model->log_likelihood(held_out, LikelihoodKind::mass, compute).value.mean(), 1e-9);
-    best[i] = fit.model->log_likelihood(held_out, LikelihoodKind::density, compute).value.mean();
+                fit.model->log_likelihood(held_out, LikelihoodKind::mass, executor).value.mean(), 1e-9);
+    best[i] = fit.model->log_likelihood(held_out, LikelihoodKind::density, executor).value.mean();
   }
   EXPECT_LT(best[0], best[1]);  // by density the other number would have won
   EXPECT_EQ(selection.best_held_out, 1);

@@ -58,8 +58,8 @@ EvaluationTask small_task(const std::string& models) {
 TEST(Evaluation, EveryModelSizeAndSplit) {
   const Cohort cohort = test::random_cohort({.students = 150, .courses = 5, .periods = 3}, RandomStream(1));
   const EvaluationTask task = small_task("nb,gmm,vae");
-  const Compute compute(2);
-  const Evaluation found = evaluate_models(cohort, task, {compute});
+  const Executor executor(2);
+  const Evaluation found = evaluate_models(cohort, task, {executor});
   ASSERT_EQ(found.rows.size(), 3U * 2 * 2);
   ASSERT_EQ(found.summaries.size(), 3U * 2);
   EXPECT_EQ(found.rows[2].model, "nb");
@@ -77,7 +77,7 @@ TEST(Evaluation, EveryModelSizeAndSplit) {
   EXPECT_NEAR(value(found.rows[0], "cross_entropy"), value(found.rows[0], "marginal_entropy"), 0.05);
   EXPECT_NEAR(value(found.rows[0], "repeats"), value(found.rows[0], "repeats_held_out"), 0.15);
   // The same for any number of threads, but for the seconds.
-  const Evaluation again = evaluate_models(cohort, task, {Compute(1)});
+  const Evaluation again = evaluate_models(cohort, task, {Executor(1)});
   for (std::size_t i = 0; i < found.rows.size(); ++i) {
     for (const auto& [name, number] : found.rows[i].found) {
       if (name.ends_with("seconds") || name == "memory_bytes") continue;
@@ -92,8 +92,8 @@ TEST(Evaluation, StoppedItLosesNoFinishedFit) {
   EvaluationTask task = small_task("nb");
   task.folder = folder.path();
   std::atomic<bool> interrupt = false;
-  const Compute compute(1, &interrupt);
-  TrainingContext context{compute};
+  const Executor executor(1, &interrupt);
+  TrainingContext context{executor};
   context.progress = [&](const ProgressEvent&) { interrupt = true; };
   EXPECT_THROW(evaluate_models(cohort, task, context), Interrupted);
   interrupt = false;
@@ -114,7 +114,7 @@ TEST(Evaluation, StoppedItLosesNoFinishedFit) {
 
 TEST(Evaluation, TooFewStudentsAreRefused) {
   const Cohort cohort = test::random_cohort({.students = 30, .courses = 4, .periods = 3}, RandomStream(3));
-  EXPECT_THROW(evaluate_models(cohort, small_task("nb"), {Compute(1)}), PrivacyError);
+  EXPECT_THROW(evaluate_models(cohort, small_task("nb"), {Executor(1)}), PrivacyError);
   EXPECT_THROW(small_task("nbb"), OptionError);
 }
 

@@ -79,8 +79,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)FileContents(archive).to_json().dump();
     const FitOptions* options = owner_of(archive);
     if (options == nullptr) return 0;
-    const Compute compute(1);
-    TrainingContext context{compute};
+    const Executor executor(1);
+    TrainingContext context{executor};
     context.resume = true;
     if (archive.has_metadata("committee")) {
       context.checkpoint = scratch();

@@ -9,7 +9,7 @@
 namespace {
 
 using namespace desirepath;
-const Compute one_thread(1);
+const Executor one_thread(1);
 
 test::Bytes file_of(const Cohort& cohort, const FitOptions& options) {
   const TrainingContext context{one_thread};

@@ -21,7 +21,7 @@ class PrepareTest : public testing::Test {
                    int threads = 1) {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     if (!options.min_takers) options.min_takers = 1;
-    return prepare_cohort({(folder_ / name).string()}, options, Compute(threads));
+    return prepare_cohort({(folder_ / name).string()}, options, Executor(threads));
   }
   std::string refusal(const std::string& text, const TableOptions& options = {}) {
     try {
@@ -428,14 +428,14 @@ TEST_F(PrepareTest, ACheckLooksAtEverythingAndSaysWhetherItWillDo) {
   TableOptions options;
   options.min_takers = 1;
   const std::vector<std::string> sources = {(folder_ / "t.csv").string()};
-  const InputCheck bad = check_tables(sources, options, Compute(1));
+  const InputCheck bad = check_tables(sources, options, Executor(1));
   EXPECT_EQ(bad.report.rows_kept, 2);
   EXPECT_EQ(bad.to_json()["students"], 1);
   EXPECT_EQ(bad.to_json()["usable"], false);
   EXPECT_EQ(bad.to_json()["reason"], bad.failure);
   EXPECT_EQ(bad.table().row_count(), 1U);
   options.max_bad = 0.5;
-  const InputCheck good = check_tables(sources, options, Compute(1));
+  const InputCheck good = check_tables(sources, options, Executor(1));
   EXPECT_EQ(good.failure, "");
   std::ostringstream text;
   good.print(text);
@@ -444,7 +444,7 @@ TEST_F(PrepareTest, ACheckLooksAtEverythingAndSaysWhetherItWillDo) {
   EXPECT_EQ(good.to_json()["courses"], 1);
   EXPECT_EQ(good.to_json()["periods"], 2);
   options.where = "student = 'c'";
-  EXPECT_FALSE(prepare_tables(sources, options, Compute(1)).cohort);
+  EXPECT_FALSE(prepare_tables(sources, options, Executor(1)).cohort);
 }
 
 TEST_F(PrepareTest, SqlCannotReachOtherFiles) {
@@ -488,7 +488,7 @@ TEST(PrepareProperty, NoRowIsLost) {
         options.min_takers = 2;
         options.max_bad = 1;
         // Nothing may be left; the report still counts every row.
-        const PrepareReport report = prepare_tables({(folder / "t.csv").string()}, options, Compute(1)).report;
+        const PrepareReport report = prepare_tables({(folder / "t.csv").string()}, options, Executor(1)).report;
         RC_ASSERT(report.rows_in == lines - 1);
         RC_ASSERT(report.rows_in == report.rows_kept + report.rows_filtered() + report.rows_rejected());
       },
@@ -509,11 +509,11 @@ TEST(PrepareProperty, CsvToCohortToCsv) {
         test::write_long_table(cohort, csv);
         RC_PRE(split(csv.str(), '\n').size() > 3U);
         std::ofstream(folder / "t.csv") << csv.str();
-        const Cohort first = prepare_cohort({(folder / "t.csv").string()}, options, Compute(1)).cohort;
+        const Cohort first = prepare_cohort({(folder / "t.csv").string()}, options, Executor(1)).cohort;
         std::ostringstream again;
         test::write_long_table(first, again);
         std::ofstream(folder / "t.csv") << shuffled_rows(csv.str(), RandomStream(seed).child("shuffle"));
-        const Cohort second = prepare_cohort({(folder / "t.csv").string()}, options, Compute(1)).cohort;
+        const Cohort second = prepare_cohort({(folder / "t.csv").string()}, options, Executor(1)).cohort;
         RC_ASSERT(first.to_archive().bytes() == second.to_archive().bytes());
         // The same rows, though students are in natural order now.
         std::vector<std::string> before = split(csv.str(), '\n'), after = split(again.str(), '\n');

@@ -24,7 +24,7 @@ class StudentSelectionTest : public testing::Test {
                                        "cid,Fall 2010,A,,x7\ncid,Fall 2010,B,,x7\ncid,Fall 2012,A,,x7\n";
     TableOptions options;
     options.min_takers = 1;
-    return prepare_cohort({(folder / "t.csv").string()}, options, Compute(1)).cohort;
+    return prepare_cohort({(folder / "t.csv").string()}, options, Executor(1)).cohort;
   }
   static Names selected(const std::string& condition) { return select_students(cohort(), condition).students(); }
   static std::string refusal(const std::string& condition) {

@@ -32,7 +32,7 @@ class CoinEmission : public Emission {
     static constexpr std::array kinds = {LikelihoodKind::mass};
     return kinds;
   }
-  RowScores score(const StepRows& rows, LikelihoodKind, Precision, const Compute&) const override {
+  RowScores score(const StepRows& rows, LikelihoodKind, Precision, const Executor&) const override {
     RowScores scores{RowMatrix(rows.row_count(), state_count()), {}};
     for (std::int64_t row = 0; row < rows.row_count(); ++row) {
       const auto taken = static_cast<double>(rows.taken(row).size());
@@ -95,7 +95,7 @@ class CoinLearner : public EmissionLearner {
   explicit CoinLearner(const CoinOptions& options) : bias_(options.bias) {}
   std::string_view family() const override { return "coin"; }
   std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission*,
-                                     const Compute&) const override {
+                                     const Executor&) const override {
     RowMatrix taken = RowMatrix::Constant(1, responsibilities.cols(), bias_), known = 2 * taken;
     for (std::int64_t row = 0; row < rows.row_count(); ++row) {
       taken += static_cast<double>(rows.taken(row).size()) * responsibilities.row(row);
@@ -173,8 +173,8 @@ TEST(Catalog, ANewFamilyGivesAModelForEveryTimeStructure) {
     EXPECT_EQ(fit.model->name(), choice);
     const StoredModel loaded = through_a_file(*fit.model, catalog);
     const EvidenceBatch evidence = EvidenceBatch::of(cohort);
-    EXPECT_EQ(loaded.model->log_likelihood(evidence, LikelihoodKind::mass, Compute(1)).value,
-              fit.model->log_likelihood(evidence, LikelihoodKind::mass, Compute(1)).value);
+    EXPECT_EQ(loaded.model->log_likelihood(evidence, LikelihoodKind::mass, Executor(1)).value,
+              fit.model->log_likelihood(evidence, LikelihoodKind::mass, Executor(1)).value);
     // The record knows the family's own setting, and reads back to the same options.
     EXPECT_EQ(options.describe()["bias"], 2.0);
     EXPECT_EQ(FitOptions::from_record(options.describe(), catalog).describe(), options.describe());
@@ -185,7 +185,7 @@ TEST(Catalog, ANewFamilyIsHeldToItsEnumeration) {
   const HiddenChain chain = test::random_chain("cmm", coin_truth, 3, 2, 2, true, RandomStream(2));
   const std::vector<test::World> worlds = test::enumerate_worlds(chain, coin_truth);
   const EvidenceBatch known = test::random_evidence(chain.schema(), 40, true, RandomStream(3));
-  const RowMatrix found = chain.log_likelihood(known, LikelihoodKind::mass, Compute(1)).value;
+  const RowMatrix found = chain.log_likelihood(known, LikelihoodKind::mass, Executor(1)).value;
   for (std::int64_t s = 0; s < 40; ++s) {
     double sum = 0;
     for (const test::World& world : worlds)
@@ -215,7 +215,7 @@ class SharesModel : public Model {
     static constexpr std::array kinds = {LikelihoodKind::mass};
     return kinds;
   }
-  Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind, const Compute&, Precision) const override {
+  Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind, const Executor&, Precision) const override {
     Estimates result{RowMatrix::Zero(evidence.student_count(), 1), {}};
     for (std::int64_t s = 0; s < evidence.student_count(); ++s) {
       for (Id t = 0; t < schema_.period_count(); ++t) {
@@ -229,12 +229,12 @@ class SharesModel : public Model {
     }
     return result;
   }
-  Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute&,
+  Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Executor&,
                       Conditioning) const override {
     const std::vector<Id> columns(asked.begin(), asked.end());
     return {shares_(Eigen::all, columns).replicate(evidence.student_count(), 1), {}};
   }
-  EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream&, const Compute&,
+  EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream&, const Executor&,
                          Conditioning) const override {
     return evidence;
   }
@@ -297,18 +297,18 @@ TEST(Catalog, AModelWithoutStatesIsOneMoreEntry) {
   const FitResult fit = test::fit(cohort, options.set("smoothing", 0.5));
   EXPECT_EQ(fit.to_json().contains("states"), false);
   const StoredModel stored = through_a_file(*fit.model, catalog);
-  const Compute compute(1);
+  const Executor executor(1);
   // A query that needs no states answers; one that does names a model that has them.
   for (const Query& query : query_catalog()) {
     const SettingValues none;
-    const auto ask = [&] { return query.ask({stored, &cohort, nullptr, none, false, true, 1, compute}); };
+    const auto ask = [&] { return query.ask({stored, &cohort, nullptr, none, false, true, 1, executor}); };
     if (query.name == "score") {
       EXPECT_EQ(ask()->to_json()["students"], 60);
     } else if (query.name == "states") {
       EXPECT_TRUE(test::says(test::message_of<OptionError>(ask), {"states", "shares", "cmm", "nb"}));
     }
   }
-  EXPECT_TRUE(test::says(test::message_of<OptionError>([&] { leave_one_out(stored, cohort, compute, catalog); }),
+  EXPECT_TRUE(test::says(test::message_of<OptionError>([&] { leave_one_out(stored, cohort, executor, catalog); }),
                          {"leave-one-out", "'shares'"}));
 }
 

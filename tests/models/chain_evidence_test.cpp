@@ -31,7 +31,7 @@ TEST(ChainEvidence, IsCutOnceForEachLayout) {
 TEST(ChainEvidence, AnswersAreThoseOfEvidenceCutForEach) {
   const Cohort cohort =
       test::random_cohort({.students = 300, .courses = 5, .periods = 3, .unknown = 0.2, .left = 0.2}, RandomStream(9));
-  const Compute compute(3);
+  const Executor executor(3);
   const EvidenceBatch shared = EvidenceBatch::of(cohort);
   const std::vector<Id> asked = {0, 3, 7, 14};
   for (const char* choice : {"nb", "cmm+bernoulli", "hmm+bernoulli", "cmm+tree", "gmm", "hct"}) {
@@ -41,17 +41,18 @@ TEST(ChainEvidence, AnswersAreThoseOfEvidenceCutForEach) {
     const Model& model = *fit.model;
     const auto fresh = [&] { return EvidenceBatch::of(cohort); };
     const LikelihoodKind kind = model.likelihood_kinds().front();
-    EXPECT_EQ(model.log_likelihood(shared, kind, compute).value, model.log_likelihood(fresh(), kind, compute).value);
-    EXPECT_EQ(model.marginals(shared, asked, compute).value, model.marginals(fresh(), asked, compute).value) << choice;
-    const EvidenceBatch one = model.complete(shared, RandomStream(1), compute),
-                        other = model.complete(fresh(), RandomStream(1), compute);
+    EXPECT_EQ(model.log_likelihood(shared, kind, executor).value, model.log_likelihood(fresh(), kind, executor).value);
+    EXPECT_EQ(model.marginals(shared, asked, executor).value, model.marginals(fresh(), asked, executor).value)
+        << choice;
+    const EvidenceBatch one = model.complete(shared, RandomStream(1), executor),
+                        other = model.complete(fresh(), RandomStream(1), executor);
     for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
       for (Id t = 0; t < 3; ++t)
         EXPECT_TRUE(std::ranges::equal(one.taken(s, t), other.taken(s, t))) << choice;
     }
     if (const HiddenStates* states = model.hidden_states()) {
-      EXPECT_EQ(states->posterior(shared, compute), states->posterior(fresh(), compute)) << choice;
-      EXPECT_EQ(states->paths(shared, compute), states->paths(fresh(), compute)) << choice;
+      EXPECT_EQ(states->posterior(shared, executor), states->posterior(fresh(), executor)) << choice;
+      EXPECT_EQ(states->paths(shared, executor), states->paths(fresh(), executor)) << choice;
     }
   }
 }

@@ -139,7 +139,7 @@ class ChainHistory : public testing::TestWithParam<HistoryCase> {
  protected:
   HiddenChain chain_ = drawn_chain(GetParam().structure, GetParam().leaving, RandomStream(5));
   std::vector<Life> lives_ = all_lives(chain_);
-  Compute compute_{2};
+  Executor executor_{2};
 };
 
 TEST_P(ChainHistory, AnswersAreSumsOverAllLives) {
@@ -162,12 +162,12 @@ TEST_P(ChainHistory, AnswersAreSumsOverAllLives) {
           posterior(t, other.path[static_cast<std::size_t>(t)]) += other.probability;
       }
       const EvidenceBatch evidence = beginning_of(life, known);
-      EXPECT_NEAR(chain_.log_likelihood(evidence, LikelihoodKind::mass, compute_).value(0, 0), std::log(total), 1e-12);
-      const Estimates marginals = chain_.marginals(evidence, all_bits, compute_);
+      EXPECT_NEAR(chain_.log_likelihood(evidence, LikelihoodKind::mass, executor_).value(0, 0), std::log(total), 1e-12);
+      const Estimates marginals = chain_.marginals(evidence, all_bits, executor_);
       EXPECT_TRUE(marginals.is_exact());
       for (const Id bit : all_bits)
         EXPECT_NEAR(marginals.value(0, bit), taken[bit] / total, 1e-12) << known << " " << bit;
-      const RowMatrix states_found = chain_.posterior(evidence, compute_);
+      const RowMatrix states_found = chain_.posterior(evidence, executor_);
       for (Id t = 0; t < periods; ++t) {
         for (Id k = 0; k < chain_.state_count(); ++k)
           EXPECT_NEAR(states_found(0, t * chain_.state_count() + k), posterior(t, k) / total, 1e-12);
@@ -211,7 +211,7 @@ TEST_P(ChainHistory, DrawsFollowTheLivesThatBeginAlike) {
       for (Id t = 0; t < periods; ++t)
         builder.add(PeriodEvidence::of(one, 0, t));
     }
-    const EvidenceBatch drawn = chain_.complete(std::move(builder).build(), RandomStream(7), compute_);
+    const EvidenceBatch drawn = chain_.complete(std::move(builder).build(), RandomStream(7), executor_);
     std::map<std::vector<bool>, double> found;
     for (std::int64_t s = 0; s < draws; ++s) {
       std::vector<bool> taken(courses * periods, false);
@@ -235,8 +235,8 @@ TEST_P(ChainHistory, ComesBackFromItsFile) {
   const StoredModel stored = load_model(ArchiveReader::from_bytes(bytes, "memory"));
   const EvidenceBatch evidence = beginning_of(lives_[lives_.size() / 2], 2);
   const std::vector<Id> asked = {4, 5};
-  EXPECT_EQ(stored.model->marginals(evidence, asked, compute_).value,
-            chain_.marginals(evidence, asked, compute_).value);
+  EXPECT_EQ(stored.model->marginals(evidence, asked, executor_).value,
+            chain_.marginals(evidence, asked, executor_).value);
   EXPECT_EQ(stored.model->parameter_count(), chain_.parameter_count());
 }
 
@@ -330,11 +330,11 @@ TEST(ChainHistoryFit, FindsWhoNeverRepeats) {
   first << 0.6, 0.1, 0.5, 0.1, 0.4, 0.1, 0.1, 0.6, 0.1, 0.5, 0.1, 0.4;
   truth.emissions = {std::make_shared<CarriedBernoulliEmission>(first, RowMatrix::Constant(6, 2, 1e-9))};
   const HiddenChain chain({"hmm", "bernoulli", false, TimeStructure::tied, test::small_schema(6, 3)}, truth);
-  const Compute compute(2);
+  const Executor executor(2);
   const Cohort cohort = test::drawn_cohort(chain, 3000, RandomStream(10));
   const EvidenceBatch silent = test::nothing_known(chain.schema(), 3000);
   const auto repeats = [&](const Model& model) {
-    const EvidenceBatch sample = model.complete(silent, RandomStream(11), compute);
+    const EvidenceBatch sample = model.complete(silent, RandomStream(11), executor);
     double all = 0, again = 0;
     for (std::int64_t s = 0; s < sample.student_count(); ++s) {
       std::set<Id> had;
@@ -368,11 +368,11 @@ TEST(ChainHistoryFit, WeightTwoIsTheRowTwice) {
 TEST(ChainHistoryFit, ValidationStudentsHaveTheirHistoryToo) {
   const Cohort cohort =
       test::random_cohort({.students = 80, .courses = 4, .periods = 3, .unknown = 0}, RandomStream(15));
-  const Compute compute(2);
-  TrainingContext context{compute};
+  const Executor executor(2);
+  TrainingContext context{executor};
   context.validation = &cohort;
   const FitResult fit = fit_model(cohort, carried("cmm+bernoulli", 2), context);
-  const double mean = fit.model->log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, compute).value.mean();
+  const double mean = fit.model->log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, executor).value.mean();
   EXPECT_NEAR(fit.validation_trace[static_cast<std::size_t>(fit.best_iteration)], mean, 1e-9);
 }
 
@@ -384,11 +384,11 @@ TEST(ChainHistoryFit, RefusesWhatItCannotKnow) {
   const Cohort whole =
       test::random_cohort({.students = 60, .courses = 3, .periods = 3, .unknown = 0}, RandomStream(13));
   const FitResult fit = test::fit(whole, carried("cmm+bernoulli", 2));
-  const Compute compute(1);
+  const Executor executor(1);
   const std::vector<Id> asked = {3};
   const std::vector<Id> middle = {1};
   EXPECT_TRUE(test::says(test::message_of<InputError>([&] {
-                           fit.model->marginals(EvidenceBatch::of(whole).without_periods(middle), asked, compute);
+                           fit.model->marginals(EvidenceBatch::of(whole).without_periods(middle), asked, executor);
                          }),
                          {"--carry-over", "hct"}));
   EvidenceBuilder builder(3, 3);
@@ -397,7 +397,7 @@ TEST(ChainHistoryFit, RefusesWhatItCannotKnow) {
   builder.add({});
   builder.add({});
   EXPECT_TRUE(test::says(
-      test::message_of<InputError>([&] { fit.model->marginals(std::move(builder).build(), asked, compute); }),
+      test::message_of<InputError>([&] { fit.model->marginals(std::move(builder).build(), asked, executor); }),
       {"--carry-over", "hct"}));
 }
 
@@ -408,8 +408,8 @@ TEST(ChainHistoryFit, StatesOfAnotherFormAreNoStart) {
   FitOptions plain = carried("cmm+bernoulli", 2);
   plain.set("carry-over", false);
   const FitResult with = test::fit(cohort, remembering), without = test::fit(cohort, plain);
-  const Compute compute(1);
-  TrainingContext context{compute};
+  const Executor executor(1);
+  TrainingContext context{executor};
   context.warm = without.model.get();
   const std::string into_carried = test::message_of<OptionError>([&] { fit_model(cohort, remembering, context); });
   EXPECT_TRUE(test::says(into_carried, {"--warm", "carry-over"}));

@@ -83,7 +83,7 @@ class PoorData {
       EXPECT_LE(fit_.log_likelihood, 0);
     }
     // What was said of the model is what it says itself.
-    const Estimates own = model_.log_likelihood(EvidenceBatch::of(trained_on()), fit_.kind, compute_);
+    const Estimates own = model_.log_likelihood(EvidenceBatch::of(trained_on()), fit_.kind, executor_);
     const double slack = own.is_exact() || fit_.kind == LikelihoodKind::density ? 0 : 5 * own.standard_error.sum();
     EXPECT_NEAR(own.value.sum(), fit_.log_likelihood, slack + 1e-9 * (1 + std::abs(fit_.log_likelihood)));
   }
@@ -105,7 +105,7 @@ class PoorData {
     expect_law(parameters.prior, parameters.departures);
     if (parameters.mass_law) expect_law(parameters.mass_law->prior, parameters.mass_law->departures);
     const Id states = chain->state_count();
-    const RowMatrix posterior = chain->posterior(evidence_, compute_);
+    const RowMatrix posterior = chain->posterior(evidence_, executor_);
     ASSERT_EQ(posterior.cols(), chain->step_count() * states);
     for (Id step = 0; step < chain->step_count(); ++step) {
       expect_rows(posterior.middleCols(step * states, states));
@@ -129,7 +129,7 @@ class PoorData {
     const LikelihoodKind kind = model_.likelihood_kinds().front() == LikelihoodKind::lower_bound
                                     ? LikelihoodKind::lower_bound
                                     : LikelihoodKind::mass;
-    const Estimates scores = model_.log_likelihood(EvidenceBatch::of(made.build()), kind, compute_);
+    const Estimates scores = model_.log_likelihood(EvidenceBatch::of(made.build()), kind, executor_);
     const Vector worlds = scores.value.col(0).array().exp();
     double slack = 1e-10;
     if (!scores.is_exact()) {
@@ -140,7 +140,7 @@ class PoorData {
     }
     EXPECT_NEAR(worlds.sum(), 1, slack);
     const EvidenceBatch nothing = test::nothing_known(cohort_.schema(), 1);
-    const Estimates shares = model_.marginals(nothing, all_bits(), compute_, Conditioning::exact);
+    const Estimates shares = model_.marginals(nothing, all_bits(), executor_, Conditioning::exact);
     for (Id bit = 0; bit < bits; ++bit) {
       double expected = 0;
       for (Id code = 0; code < 1 << bits; ++code)
@@ -152,11 +152,11 @@ class PoorData {
 
   /// What is known stays, and completions are whole.
   void expect_answers() const {
-    const RowMatrix found = model_.marginals(evidence_, all_bits(), compute_).value;
+    const RowMatrix found = model_.marginals(evidence_, all_bits(), executor_).value;
     EXPECT_TRUE(found.allFinite());
     EXPECT_GE(found.minCoeff(), 0);
     EXPECT_LE(found.maxCoeff(), 1 + 1e-12);
-    const EvidenceBatch drawn = model_.complete(evidence_, RandomStream(1), compute_);
+    const EvidenceBatch drawn = model_.complete(evidence_, RandomStream(1), executor_);
     for (std::int64_t s = 0; s < cohort_.student_count(); ++s) {
       for (Id t = 0; t < cohort_.schema().period_count(); ++t) {
         EXPECT_EQ(drawn.presence(s, t), Presence::present);
@@ -183,7 +183,7 @@ class PoorData {
   double mass() const {
     const LikelihoodKind kind =
         fit_.kind == LikelihoodKind::lower_bound ? LikelihoodKind::lower_bound : LikelihoodKind::mass;
-    return model_.log_likelihood(evidence_, kind, compute_).value.sum();
+    return model_.log_likelihood(evidence_, kind, executor_).value.sum();
   }
 
   /// Settings that the warnings name. Of an autoencoder there are none, of a committee those of its first tree.
@@ -216,7 +216,7 @@ class PoorData {
   const FitResult& fit_;
   const Model& model_;
   EvidenceBatch evidence_;
-  Compute compute_{2};
+  Executor executor_{2};
 };
 
 TEST_P(FitOfEveryModel, SurvivesDegenerateData) {
@@ -236,7 +236,7 @@ TEST_P(FitOfEveryModel, SurvivesDegenerateData) {
     EXPECT_GT(laws.mass(), laws.coins());
     const EvidenceBatch nothing = test::nothing_known(cohort.schema(), 1);
     const std::vector<Id> some = {0, static_cast<Id>(cohort.schema().bit_count()) - 1};
-    return RowMatrix(fit.model->marginals(nothing, some, Compute(1)).value);
+    return RowMatrix(fit.model->marginals(nothing, some, Executor(1)).value);
   };
   fitted("one student", {.students = 1, .courses = 3, .periods = 2, .unknown = 0}, 2);
   fitted("one period", {.students = 30, .courses = 3, .periods = 1, .unknown = 0}, 2);

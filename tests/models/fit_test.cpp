@@ -76,8 +76,8 @@ TEST_P(TextbookTrace, IsMatchedOverTwentyIterations) {
   FitOptions options = options_for(param.choice, 3);
   options.set("pseudocount", 0.3).set("state-pseudocount", 0.2);
   if (options.choice().emission->name == "tree") options.set("tree", param.shared_tree ? "shared" : "per-state");
-  const Compute compute(2);
-  TrainingContext context{compute};
+  const Executor executor(2);
+  TrainingContext context{executor};
   context.labels = random_labels(cohort, 3, RandomStream(12));
   const FitResult fit = fit_model(cohort, options, context);
   test::TextbookOptions textbook;
@@ -117,8 +117,8 @@ TEST_P(GaussianTrace, IsMatchedOverTwentyIterations) {
   FitOptions options = options_for(param.choice, 3);
   options.set("covariance", param.covariance).set("ridge", param.ridge).set("state-pseudocount", 0.2);
   if (param.ridge == 0) options.set("covariance-prior", param.prior);
-  const Compute compute(2);
-  TrainingContext context{compute};
+  const Executor executor(2);
+  TrainingContext context{executor};
   context.labels = random_labels(cohort, 3, RandomStream(14));
   const FitResult fit = fit_model(cohort, options, context);
   test::TextbookOptions textbook;
@@ -134,7 +134,7 @@ TEST_P(GaussianTrace, IsMatchedOverTwentyIterations) {
                       test::textbook_trace(cohort, label_matrix(cohort, context.labels, 3, one_step), textbook));
   EXPECT_EQ(fit.kind, LikelihoodKind::density);
   // The model that comes back is the iterate it is said to be: its own density, not what the trace noted.
-  const double own = fit.model->log_likelihood(EvidenceBatch::of(cohort), fit.kind, compute).value.sum();
+  const double own = fit.model->log_likelihood(EvidenceBatch::of(cohort), fit.kind, executor).value.sum();
   EXPECT_NEAR(own, fit.trace[static_cast<std::size_t>(fit.best_iteration)], 1e-9 * std::abs(own));
   EXPECT_EQ(fit.log_likelihood, fit.trace[static_cast<std::size_t>(fit.best_iteration)]);
 }
@@ -148,7 +148,7 @@ TEST(Fit, TheBestIterateOfAnInexactClimbComesBack) {
   const FitResult fit = test::fit(cohort, options);
   const auto best = static_cast<std::size_t>(fit.best_iteration);
   ASSERT_LT(best + 1, fit.trace.size());
-  const double own = fit.model->log_likelihood(EvidenceBatch::of(cohort), fit.kind, Compute(2)).value.sum();
+  const double own = fit.model->log_likelihood(EvidenceBatch::of(cohort), fit.kind, Executor(2)).value.sum();
   EXPECT_NEAR(own, fit.trace[best], 1e-9 * std::abs(own));
   EXPECT_GT(std::abs(own - fit.trace.back()), 1e-6 * std::abs(own));
 }
@@ -170,8 +170,8 @@ TEST(Fit, WeightTwoIsTheRowTwice) {
   const auto [with_weights, with_copies, doubled] = test::weighted_twice(once, 3);
   for (const char* choice : {"nb", "tan", "hmm", "cmm+tree", "gmm", "cmm", "cmm+probit"}) {
     FitOptions options = options_for(choice, 2);
-    const Compute compute(1);
-    TrainingContext context{compute}, copies{compute};
+    const Executor executor(1);
+    TrainingContext context{executor}, copies{executor};
     context.labels = random_labels(with_weights, 2, RandomStream(32));
     for (std::size_t i = 0; i < doubled.size(); ++i) {
       for (Id r = 0; r < 2 * 2; ++r) {
@@ -203,8 +203,8 @@ TEST(Fit, ConvergenceIsJudgedPerStudent) {
   for (const char* choice : {"nb", "cmm+bernoulli"}) {
     FitOptions options = options_for(choice, 2);
     options.set("iterations", 500).set("tolerance", 1e-5).set("pseudocount", 0.0).set("state-pseudocount", 0.0);
-    const Compute compute(1);
-    TrainingContext few{compute}, many{compute};
+    const Executor executor(1);
+    TrainingContext few{executor}, many{executor};
     few.labels = random_labels(once, 2, RandomStream(34));
     for (int copy = 0; copy < 5; ++copy) {
       for (LabelRow row : few.labels) {
@@ -230,8 +230,8 @@ TEST(Fit, ForbiddenAndFixedTransitionsSurviveExactly) {
   const Cohort cohort = test::random_cohort({.students = 150, .courses = 5, .periods = 3}, RandomStream(41));
   for (const char* choice : {"hmm", "cmm+bernoulli", "cmm+tree"}) {
     FitOptions options = options_for(choice, 3);
-    const Compute compute(2);
-    TrainingContext context{compute};
+    const Executor executor(2);
+    TrainingContext context{executor};
     context.transitions = {{"1", 0, 2, 0, 1}, {"1", 1, 0, 0.25, 2}, {"2", 2, 0, 0, 3}};
     if (std::string(choice) == "hmm") context.transitions = {{"", 0, 2, 0, 1}, {"", 1, 0, 0.25, 2}};
     const FitResult fit = fit_model(cohort, options, context);
@@ -243,8 +243,8 @@ TEST(Fit, ForbiddenAndFixedTransitionsSurviveExactly) {
     for (Index k = 0; k < 3; ++k)
       EXPECT_NEAR(test::chain_of(fit).transition(0).row(k).sum(), 1, 1e-12);
   }
-  const Compute compute(1);
-  TrainingContext context{compute};
+  const Executor executor(1);
+  TrainingContext context{executor};
   context.transitions = {{"1", 0, 0, 0.7, 1}, {"1", 0, 1, 0.7, 2}};
   EXPECT_THROW(fit_model(cohort, options_for("cmm+bernoulli", 2), context), InputError);
 }
@@ -254,7 +254,7 @@ TEST(Fit, StatesComeInTheOrderOfTheirShare) {
   for (const char* choice : {"nb", "cmm+bernoulli"}) {
     const FitResult fit = test::fit(cohort, options_for(choice, 4), 2);
     for (Id t = 0; t < test::chain_of(fit).step_count(); ++t) {
-      const RowMatrix posterior = test::chain_of(fit).posterior(EvidenceBatch::of(cohort), Compute(1));
+      const RowMatrix posterior = test::chain_of(fit).posterior(EvidenceBatch::of(cohort), Executor(1));
       const Eigen::RowVectorXd share = posterior.middleCols(t * 4, 4).colwise().sum();
       for (Id k = 0; k + 1 < 4; ++k)
         EXPECT_GE(share[k], share[k + 1] - 1e-6);
@@ -266,8 +266,8 @@ TEST(Fit, CanBeMatchedToAnEarlierModel) {
   const Cohort cohort = test::random_cohort({.students = 300, .courses = 6, .periods = 2}, RandomStream(43));
   FitOptions options = options_for("cmm+bernoulli", 3);
   const FitResult first = test::fit(cohort, options);
-  const Compute compute(2);
-  TrainingContext from_first{compute}, like_first{compute};
+  const Executor executor(2);
+  TrainingContext from_first{executor}, like_first{executor};
   from_first.warm = first.model.get();
   const FitResult warm = fit_model(cohort, options, from_first);
   EXPECT_GE(warm.trace.front(), first.trace.back() - 1e-6);
@@ -311,8 +311,8 @@ TEST(Fit, FindsSimulatedGaussianStatesAgain) {
   options.set("restarts", 3);
   options.set("iterations", 200);
   options.set("tolerance", 1e-9);
-  const Compute compute(2);
-  TrainingContext context{compute};
+  const Executor executor(2);
+  TrainingContext context{executor};
   context.match = &truth;
   const FitResult fit = fit_model(test::drawn_cohort(truth, 6000, RandomStream(2)), options, context);
   // 3,000 students a state, blurred: shares to 0.03; learning on -1/+1 sees thresholded correlations, weaker ones.
@@ -353,8 +353,8 @@ TEST(Fit, FindsSimulatedParametersAgain) {
   options.set("restarts", 3);
   options.set("iterations", 200);
   options.set("tolerance", 1e-9);
-  const Compute compute(2);
-  TrainingContext context{compute};
+  const Executor executor(2);
+  TrainingContext context{executor};
   context.match = &truth;
   const FitResult fit = fit_model(drawn, options, context);
   // 2,000 students a state: a share has a standard error of about 0.011, a transition of about 0.02 with blurred
@@ -375,7 +375,7 @@ TEST(Fit, LoadingsAreDrawnFromTheRestartsOwnStream) {
         standard_catalog().emission(family).learner({{"covariance", std::string("factor:2")}}, StepShape{1, 6});
     const auto bytes = [&](std::uint64_t restart) {
       ArchiveWriter archive("model");
-      learner->start(pool.rows, all, RandomStream(1).child(restart), Compute(1))->save(archive, "e");
+      learner->start(pool.rows, all, RandomStream(1).child(restart), Executor(1))->save(archive, "e");
       return archive.bytes();
     };
     EXPECT_EQ(bytes(0), bytes(0)) << family;
@@ -393,7 +393,7 @@ TEST(Fit, AScoreDoesNotDependOnItsCompany) {
     for (const Precision precision : {Precision::quick, Precision::sampled}) {
       const auto scores = [&](const std::vector<std::int64_t>& students) {
         return fit.model
-            ->log_likelihood(EvidenceBatch::of(cohort.select(students)), LikelihoodKind::mass, Compute(2), precision)
+            ->log_likelihood(EvidenceBatch::of(cohort.select(students)), LikelihoodKind::mass, Executor(2), precision)
             .value;
       };
       const RowMatrix crowd = scores(many), alone = scores(few);
@@ -410,15 +410,15 @@ TEST(Fit, ValidationPicksTheIterate) {
   const Cohort training = draw(84, 51), validation = draw(36, 52);
   FitOptions options = options_for("nb", 8);
   options.set("iterations", 60);
-  const Compute compute(2);
-  TrainingContext context{compute};
+  const Executor executor(2);
+  TrainingContext context{executor};
   context.validation = &validation;
   const FitResult fit = fit_model(training, options, context);
   ASSERT_FALSE(fit.validation_trace.empty());
   const auto best = static_cast<std::size_t>(fit.best_iteration);
   EXPECT_EQ(fit.validation_trace[best], *std::ranges::max_element(fit.validation_trace));
   // The model is that iterate, which is not the last.
-  const double own = fit.model->log_likelihood(EvidenceBatch::of(validation), fit.kind, compute).value.mean();
+  const double own = fit.model->log_likelihood(EvidenceBatch::of(validation), fit.kind, executor).value.mean();
   EXPECT_NEAR(own, fit.validation_trace[best], 1e-9);
   EXPECT_GT(own, fit.validation_trace.back() + 1e-3);
   options.set("validation", 0.3);
@@ -429,7 +429,7 @@ TEST(Fit, AnswersOfGaussiansWeighStatesByMass) {
   const Cohort cohort =
       test::random_cohort({.students = 250, .courses = 6, .periods = 3, .unknown = 0.2, .left = 0.1}, RandomStream(81));
   const EvidenceBatch evidence = EvidenceBatch::of(cohort);
-  const Compute compute(2);
+  const Executor executor(2);
   for (const char* choice : {"gmm", "cmm", "hmm+gaussian"}) {
     FitOptions options = options_for(choice, 3);
     options.set("state-pseudocount", 0.0);
@@ -442,16 +442,16 @@ TEST(Fit, AnswersOfGaussiansWeighStatesByMass) {
       moved = std::max(moved, (law.transitions[t] - own.transitions[t]).cwiseAbs().maxCoeff());
     EXPECT_GT(moved, 1e-6) << choice;
     // The maximum of the mass: EM of the law stays where it is.
-    const Vector expected = chain.posterior(evidence, compute).leftCols(chain.state_count()).colwise().mean();
+    const Vector expected = chain.posterior(evidence, executor).leftCols(chain.state_count()).colwise().mean();
     EXPECT_LT((expected - chain.share(0)).cwiseAbs().maxCoeff(), 0.005) << choice;
     // What EM climbed is still there.
-    EXPECT_NEAR(chain.log_likelihood(evidence, LikelihoodKind::density, compute).value.sum(), fit.trace.back(),
+    EXPECT_NEAR(chain.log_likelihood(evidence, LikelihoodKind::density, executor).value.sum(), fit.trace.back(),
                 1e-9 * std::abs(fit.trace.back()));
     std::vector<Id> all;
     for (Id bit = 0; bit < cohort.schema().bit_count(); ++bit)
       all.push_back(bit);
     const StoredModel loaded = load_model(ArchiveReader::from_bytes(test::bytes_of_model(chain), "file"));
-    EXPECT_EQ(loaded.model->marginals(evidence, all, compute).value, chain.marginals(evidence, all, compute).value);
+    EXPECT_EQ(loaded.model->marginals(evidence, all, executor).value, chain.marginals(evidence, all, executor).value);
     const FitResult plain = test::fit(cohort, options.set("calibrate", "none"));
     EXPECT_FALSE(test::chain_of(plain).parameters().mass_law) << choice;
   }
@@ -475,7 +475,7 @@ TEST(Fit, CalibratedSharesStayTheStudentsUnderTheLawOfMass) {
     }
     const EvidenceBatch nothing =
         EvidenceBatch::of(cohort.select(std::vector<std::int64_t>{0})).without_periods(std::vector<Id>{0, 1});
-    const RowMatrix share = fit.model->marginals(nothing, all, Compute(1)).value;
+    const RowMatrix share = fit.model->marginals(nothing, all, Executor(1)).value;
     for (Index bit = 0; bit < 12; ++bit)
       EXPECT_NEAR(share(0, bit), taken[bit] / known[bit], 0.003) << choice << ", bit " << bit;
   }
@@ -503,8 +503,8 @@ TEST(Fit, CheckpointsContinueToTheSameBits) {
 
 /// How a fit that was stopped would be resumed.
 TrainingContext resuming(const std::filesystem::path& checkpoint) {
-  static const Compute compute(1);
-  TrainingContext context{compute};
+  static const Executor executor(1);
+  TrainingContext context{executor};
   context.checkpoint = checkpoint;
   context.checkpoint_interval = 0;
   context.resume = true;
@@ -574,11 +574,11 @@ TEST(Fit, NumbersOfACheckpointAreWhole) {
 
 TEST(Fit, RefusesWhatMakesNoSense) {
   const Cohort cohort = test::random_cohort({}, RandomStream(63));
-  const Compute compute(1);
+  const Executor executor(1);
   const auto refusal = [&](auto change) {
     return test::message_of<Error>([&] {
       FitOptions options = options_for("nb", 2);
-      TrainingContext context{compute};
+      TrainingContext context{executor};
       change(options, context);
       fit_model(cohort, options, context);
     });

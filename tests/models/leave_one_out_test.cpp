@@ -19,7 +19,7 @@ FitOptions options_for(const std::string& choice) {
 /// As the model's file would give it.
 Vector left_out_of(FitResult& fit, const TrainingRecord& record, const Cohort& cohort) {
   const StoredModel stored{std::move(fit.model), record};
-  return leave_one_out(stored, cohort, Compute(2));
+  return leave_one_out(stored, cohort, Executor(2));
 }
 
 /// log p of student s after one EM step from the model on the students in `others`.
@@ -27,7 +27,7 @@ double by_retraining(const Cohort& cohort, FitOptions options, TrainingContext c
                      const std::vector<std::int64_t>& others) {
   const FitResult without = fit_model(cohort.select(others), options.set("iterations", 1), context);
   const std::vector<std::int64_t> alone = {s};
-  return without.model->log_likelihood(EvidenceBatch::of(cohort.select(alone)), LikelihoodKind::mass, Compute(1))
+  return without.model->log_likelihood(EvidenceBatch::of(cohort.select(alone)), LikelihoodKind::mass, Executor(1))
       .value(0, 0);
 }
 
@@ -54,13 +54,13 @@ TEST_P(LeaveOneOut, IsTheMStepWithoutTheStudent) {
   for (const double pseudocount : {0.3, 0.01}) {
     FitOptions options = options_for(param.choice);
     options.set("pseudocount", pseudocount).set("state-pseudocount", 0.2);
-    const Compute compute(2);
-    TrainingContext context{compute};
+    const Executor executor(2);
+    TrainingContext context{executor};
     if (options.choice().model->name == "cmm") context.transitions = {{"1", 0, 2, 0, 1}, {"2", 1, 1, 0.3, 2}};
     FitResult fit = fit_model(cohort, options, context);
     const TrainingRecord record = training_record({cohort, options, context}, fit);
     const StoredModel stored{std::move(fit.model), record};
-    const Vector scores = leave_one_out(stored, cohort, compute);
+    const Vector scores = leave_one_out(stored, cohort, executor);
     context.warm = stored.model.get();
     for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
       const double expected = by_retraining(cohort, options, context, s, all_but(s, cohort.student_count()));
@@ -111,8 +111,8 @@ TEST(LeaveOneOutRecord, OfAnotherNumberOfStatesIsRefused) {
   const Cohort cohort =
       test::random_cohort({.students = 30, .courses = 4, .periods = 2, .taken = 0.3}, RandomStream(3));
   const FitOptions options = options_for("nb");
-  const Compute compute(1);
-  const TrainingContext context{compute};
+  const Executor executor(1);
+  const TrainingContext context{executor};
   FitResult fit = fit_model(cohort, options, context);
   std::string record = training_record({cohort, options, context}, fit).text;
   const std::string own = "\"states\":3";

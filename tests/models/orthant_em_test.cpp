@@ -37,11 +37,11 @@ TEST(OrthantEm, StartsFromTheSameDistribution) {
   options.covariance.factors = 2;
   ChainIdentity identity = gaussian.identity();
   identity.emission = "probit";
-  const HiddenChain probit(identity, as_probit(gaussian.parameters(), options, Compute(1)));
+  const HiddenChain probit(identity, as_probit(gaussian.parameters(), options, Executor(1)));
   EXPECT_LT((probit.course_probabilities(0) - gaussian.course_probabilities(0)).cwiseAbs().maxCoeff(), 0.005);
   const EvidenceBatch evidence = test::random_evidence(gaussian.schema(), 60, false, RandomStream(2));
-  const Estimates a = gaussian.log_likelihood(evidence, LikelihoodKind::mass, Compute(1), Precision::sampled);
-  const Estimates b = probit.log_likelihood(evidence, LikelihoodKind::mass, Compute(1));
+  const Estimates a = gaussian.log_likelihood(evidence, LikelihoodKind::mass, Executor(1), Precision::sampled);
+  const Estimates b = probit.log_likelihood(evidence, LikelihoodKind::mass, Executor(1));
   // Nodes on the one side, sampling on the other.
   for (Index s = 0; s < 60; ++s)
     EXPECT_NEAR(a.value(s, 0), b.value(s, 0), 0.03 + 5 * a.standard_error(s, 0)) << s;
@@ -60,13 +60,13 @@ TEST(OrthantEm, IsKeptForTwoStandardErrorsAndIsAlwaysTheSame) {
     FitOptions options(choice);
     options.set("states", 2).set("restarts", 1).set("iterations", 30).set("refine", "orthant-em");
     const auto fitted = [&](int threads) {
-      const Compute compute(threads);
-      TrainingContext context{compute};
+      const Executor executor(threads);
+      TrainingContext context{executor};
       context.validation = &judges;
       return fit_model(training, options, context);
     };
     const auto mass = [&](const FitResult& fit) {
-      return fit.model->log_likelihood(EvidenceBatch::of(judges), LikelihoodKind::mass, Compute(2));
+      return fit.model->log_likelihood(EvidenceBatch::of(judges), LikelihoodKind::mass, Executor(2));
     };
     const FitResult fit = fitted(2), again = fitted(3);
     options.set("refine", "none");

@@ -15,7 +15,7 @@
 #include "desirepath/emissions/hidden_tree.h"
 #include "desirepath/models/hidden_chain.h"
 #include "desirepath/models/published_states.h"
-#include "desirepath/queries/shown_states.h"
+#include "desirepath/queries/disclosed_states.h"
 
 namespace desirepath::publication_test {
 namespace {
@@ -32,8 +32,8 @@ TEST(Publication, ProbabilitiesAreRoundedToWhatTheirStandardErrorBears) {
 TEST(Publication, SmallStatesAreMergedAndTheCostIsTold) {
   const Cohort cohort =
       test::random_cohort({.students = 60, .courses = 6, .periods = 2, .taken = 0.3, .unknown = 0}, RandomStream(5));
-  const Compute compute(2);
-  const TrainingContext context{compute};
+  const Executor executor(2);
+  const TrainingContext context{executor};
   for (const char* choice : {"nb", "cmm+bernoulli", "hmm", "tan"}) {
     FitOptions options(choice);
     options.set("states", 12);
@@ -63,7 +63,7 @@ TEST(Publication, SmallStatesAreMergedAndTheCostIsTold) {
       EXPECT_GE(checked, 6) << choice;
     }
     const Vector scores =
-        fit.model->log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, compute).value.col(0);
+        fit.model->log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, executor).value.col(0);
     EXPECT_NEAR(scores.sum(), report.log_likelihood, 1e-9 * std::abs(report.log_likelihood)) << choice;
   }
 }
@@ -82,8 +82,8 @@ TEST(Publication, HiddenValuesOfFewStudentsHaveTheCoursesOwnShares) {
       shares(c, has(0) ? 1 : has(1) ? 2 : 0) += 1.0 / 230;
     }
   }
-  const Compute compute(2);
-  const TrainingContext context{compute};
+  const Executor executor(2);
+  const TrainingContext context{executor};
   FitOptions options("hct");
   options.set("trees", 2).set("tree-states", 8).set("iterations", 10).set("tolerance", 0.0);
   const TrainingTask task{cohort, options, context};
@@ -130,8 +130,8 @@ Cohort two_kinds(int odd, Id periods) {
 /// Of the first period's bits: the probability in the state of the first four courses.
 double published_share(const char* choice, int odd, Id course, nlohmann::json& record) {
   const Cohort cohort = two_kinds(odd, 2);
-  const Compute compute(2);
-  const TrainingContext context{compute};
+  const Executor executor(2);
+  const TrainingContext context{executor};
   FitOptions options(choice);
   if (std::string(choice) == "hct")
     options.set("trees", 1).set("tree-states", 2);
@@ -143,7 +143,7 @@ double published_share(const char* choice, int odd, Id course, nlohmann::json& r
   record = nlohmann::json::parse(published_record(task, fit, report).text);
   if (std::string(choice) == "hct") {
     const auto bits = fit.model->marginals(EvidenceBatch::of(cohort).slice(60, 61).without_periods(std::vector<Id>{0}),
-                                           std::vector<Id>{course}, compute);
+                                           std::vector<Id>{course}, executor);
     return bits.value(0, 0);
   }
   const RowMatrix shares = test::chain_of(fit).course_probabilities(0);

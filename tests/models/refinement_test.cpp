@@ -47,14 +47,14 @@ FitOptions options_for(const std::string& model, Id states) {
 }
 
 FitResult validated_fit(const Cohort& training, const FitOptions& options, const Cohort& validation, int threads = 2) {
-  const Compute compute(threads);
-  TrainingContext context{compute};
+  const Executor executor(threads);
+  TrainingContext context{executor};
   context.validation = &validation;
   return fit_model(training, options, context);
 }
 
 double held_out_mean(const Model& model, const Cohort& cohort) {
-  return model.log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, Compute(2)).value.mean();
+  return model.log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, Executor(2)).value.mean();
 }
 
 const GaussianParameters& gaussian_of(const FitResult& fit, std::size_t pool = 0) {

@@ -85,10 +85,10 @@ TEST(Starts, WhereNothingIsGainedByMovingTheKeptStatesAreReturned) {
 
 TEST(Starts, EqualStatesAreDrawnApart) {
   const Cohort cohort = programmes(400, 12, 3, 5);
-  const Compute compute(2);
+  const Executor executor(2);
   for (const char* choice : {"nb", "cmm+bernoulli", "hmm"}) {
     const double one_state = test::fit(cohort, with(choice, 1)).log_likelihood;
-    TrainingContext context{compute};
+    TrainingContext context{executor};
     context.labels_file = "labels.csv";
     for (const std::string& student : cohort.students()) {
       for (const char* period : {"1", "2", "3"}) {
@@ -124,9 +124,9 @@ TEST(Starts, AreCountedAndALonelyBestIsWarnedOf) {
 
 TEST(Starts, OfAMixtureStandForEveryPeriodOfAChain) {
   const Cohort cohort = programmes(200, 8, 3, 7);
-  const Compute compute(1);
+  const Executor executor(1);
   const auto fit_from = [&](const std::vector<std::string>& periods) {
-    TrainingContext context{compute};
+    TrainingContext context{executor};
     context.labels_file = "labels.csv";
     for (std::size_t s = 0; s < cohort.students().size(); ++s) {
       for (const std::string& period : periods) {

@@ -38,17 +38,17 @@ std::vector<FitOptions> forms() {
 /// Whether every pair of forms trains or is refused in a line; the pairs that trained. A fit that begins from another
 /// ends no lower, one whose states are numbered like another's is the fit it would have been.
 std::size_t pairs_that_train(const Cohort& before, const Cohort& after, const Model* TrainingContext::*role) {
-  const Compute compute(1);
+  const Executor executor(1);
   std::vector<FitResult> earlier;
   for (const FitOptions& options : forms())
-    earlier.push_back(fit_model(before, options, {compute}));
+    earlier.push_back(fit_model(before, options, {executor}));
   const bool is_warm = role == &TrainingContext::warm;
   std::size_t trained = 0;
   for (std::size_t form = 0; form < forms().size(); ++form) {
     const FitOptions options = forms()[form];
     const FitResult& own = earlier[form];
     for (const FitResult& fit : earlier) {
-      TrainingContext context{compute};
+      TrainingContext context{executor};
       context.*role = fit.model.get();
       try {
         const FitResult found = fit_model(after, options, context);
@@ -92,8 +92,8 @@ TEST(TakeUp, TheClosingCheckpointOfAnInexactClimb) {
   for (const double ridge : {0.05, 0.5}) {
     FitOptions options = chain("cmm+gaussian", {{"ridge", ridge}});
     options.set("iterations", 200).set("tolerance", 1e-6);
-    const Compute compute(1);
-    TrainingContext context{compute};
+    const Executor executor(1);
+    TrainingContext context{executor};
     context.checkpoint = folder / "c";
     const auto bytes = [&] {
       ArchiveWriter archive("model");

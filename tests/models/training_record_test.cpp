@@ -21,8 +21,8 @@ struct Recorded {
   FitResult fit;
 
   Recorded() {
-    const Compute compute(2);
-    TrainingContext context{compute};
+    const Executor executor(2);
+    TrainingContext context{executor};
     context.transitions = {{"1", 0, 1, 0.25, 1}, {"", 1, 1, 0.5, 2}};
     fit = fit_model(cohort, options, context);
     fit.state_behind = {{1.5, 2}};

@@ -23,9 +23,9 @@ Cohort some_students(std::int64_t students = 60, Id courses = 4) {
 
 TEST(TrainingRun, RefusesJudgesWithOtherCourses) {
   const Cohort cohort = some_students(), others = some_students(60, 5);
-  const Compute compute(1);
+  const Executor executor(1);
   for (const FitOptions& options : kinds()) {
-    TrainingContext context{compute};
+    TrainingContext context{executor};
     context.validation = &others;
     const std::string message = test::message_of<InputError>([&] { prepare_training({cohort, options, context}); });
     EXPECT_TRUE(test::says(message, {"--validation"})) << options.choice().name() << ": " << message;
@@ -34,8 +34,8 @@ TEST(TrainingRun, RefusesJudgesWithOtherCourses) {
 
 TEST(TrainingRun, RefusesAShareThatLeavesNobody) {
   const Cohort cohort = some_students(3);
-  const Compute compute(1);
-  const TrainingContext context{compute};
+  const Executor executor(1);
+  const TrainingContext context{executor};
   for (FitOptions& options : kinds()) {
     options.set("validation", 0.01);
     const std::string message = test::message_of<OptionError>([&] { prepare_training({cohort, options, context}); });
@@ -50,8 +50,8 @@ TEST(TrainingRun, SaysHowAnInterruptedOneGoesOn) {
     const std::string name = options.choice().name();
     const auto interrupted = [&](const std::filesystem::path& checkpoint, bool may_checkpoint) {
       std::atomic<bool> interrupt = false;
-      const Compute compute(1, &interrupt);
-      TrainingContext context{compute};
+      const Executor executor(1, &interrupt);
+      TrainingContext context{executor};
       context.checkpoint = checkpoint;
       context.may_checkpoint = may_checkpoint;
       context.progress = [&](const ProgressEvent& event) { interrupt = interrupt || event.iteration >= 2; };
@@ -73,8 +73,8 @@ TEST(TrainingRun, RefusesTheCheckpointOfAnother) {
     const auto file = folder / name;
     ASSERT_TRUE(test::stop_fit(cohort, options, file, [](const ProgressEvent& event) { return event.iteration >= 2; }))
         << name;
-    const Compute compute(1);
-    TrainingContext context{compute};
+    const Executor executor(1);
+    TrainingContext context{executor};
     context.checkpoint = file;
     context.resume = true;
     FitOptions changed = options;

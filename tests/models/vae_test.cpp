@@ -149,15 +149,15 @@ Integrals integrals_of(const VaeNetwork& network, const std::vector<std::optiona
 }
 
 TEST(Vae, LikelihoodAndAnswersAreTheIntegralsOverTheCode) {
-  const Compute compute(2);
+  const Executor executor(2);
   std::vector<Id> all(courses * periods);
   std::iota(all.begin(), all.end(), 0);
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const Vae vae = random_vae(6, 1, seed);
     const EvidenceBatch known = some_evidence(30, seed + 10);
-    const Estimates quick = vae.log_likelihood(known, LikelihoodKind::lower_bound, compute, Precision::quick);
-    const Estimates sampled = vae.log_likelihood(known, LikelihoodKind::lower_bound, compute, Precision::sampled);
-    const Estimates marginals = vae.marginals(known, all, compute, Conditioning::linear);
+    const Estimates quick = vae.log_likelihood(known, LikelihoodKind::lower_bound, executor, Precision::quick);
+    const Estimates sampled = vae.log_likelihood(known, LikelihoodKind::lower_bound, executor, Precision::sampled);
+    const Estimates marginals = vae.marginals(known, all, executor, Conditioning::linear);
     for (std::int64_t s = 0; s < 30; ++s) {
       const auto row = dense_row(known, s);
       const Integrals truth = integrals_of(vae.network(), row);
@@ -178,12 +178,12 @@ TEST(Vae, LikelihoodAndAnswersAreTheIntegralsOverTheCode) {
 TEST(Vae, CompletionsKeepWhatIsKnownAndFollowTheIntegrals) {
   const Vae vae = random_vae(6, 1, 5);
   const EvidenceBatch known = some_evidence(8, 15);
-  const Compute compute(2);
+  const Executor executor(2);
   constexpr int draws = 4000;
   RowMatrix counts = RowMatrix::Zero(8, courses * periods);
   for (int d = 0; d < draws; ++d) {
     const EvidenceBatch completed =
-        vae.complete(known, RandomStream(3).child(static_cast<std::uint64_t>(d)), compute, Conditioning::linear);
+        vae.complete(known, RandomStream(3).child(static_cast<std::uint64_t>(d)), executor, Conditioning::linear);
     for (std::int64_t s = 0; s < 8; ++s) {
       for (Id t = 0; t < periods; ++t) {
         ASSERT_EQ(completed.presence(s, t), Presence::present);
@@ -213,9 +213,9 @@ TEST(Vae, ComesBackFromItsFile) {
   EXPECT_EQ(test::bytes_of_model(*loaded.model), test::bytes_of_model(vae));
   EXPECT_EQ(loaded.model->parameter_count(), vae.parameter_count());
   const EvidenceBatch known = some_evidence(20, 7);
-  const Compute compute(1);
+  const Executor executor(1);
   const auto score = [&](const Model& model) {
-    return model.log_likelihood(known, LikelihoodKind::lower_bound, compute).value;
+    return model.log_likelihood(known, LikelihoodKind::lower_bound, executor).value;
   };
   EXPECT_TRUE((score(vae).array() == score(*loaded.model).array()).all());
   VaeNetwork wild = vae.network();
@@ -223,7 +223,7 @@ TEST(Vae, ComesBackFromItsFile) {
   const Vae other(vae.schema(), wild);
   EXPECT_THROW(load_model(ArchiveReader::from_bytes(test::bytes_of_model(other), "file")), ArchiveError);
   EXPECT_TRUE(
-      test::says(test::message_of<OptionError>([&] { vae.log_likelihood(known, LikelihoodKind::mass, compute, {}); }),
+      test::says(test::message_of<OptionError>([&] { vae.log_likelihood(known, LikelihoodKind::mass, executor, {}); }),
                  {"vae", "mass", "lower_bound"}));
 }
 
@@ -231,7 +231,7 @@ TEST(Vae, AnswersDependOnNeitherThreadsNorCompany) {
   const Vae vae = random_vae(6, 2, 8);
   const EvidenceBatch known = some_evidence(50, 9);
   const std::vector<Id> asked = {0, 4};
-  const Compute one(1), three(3);
+  const Executor one(1), three(3);
   const auto a = vae.marginals(known, asked, one, Conditioning::linear).value;
   const auto b = vae.marginals(known, asked, three, Conditioning::linear).value;
   EXPECT_TRUE((a.array() == b.array()).all());
@@ -271,20 +271,20 @@ TEST(Vae, LearnsWhatTiesCoursesTogether) {
   EXPECT_EQ(fit.validation_trace.size(), static_cast<std::size_t>(fit.iterations));
   EXPECT_EQ(fit.validation_trace[static_cast<std::size_t>(fit.best_iteration - 1)],
             *std::ranges::max_element(fit.validation_trace));
-  const Compute compute(2);
+  const Executor executor(2);
   const EvidenceBatch held_out = EvidenceBatch::of(others);
-  const double found = fit.model->log_likelihood(held_out, LikelihoodKind::lower_bound, compute).value.mean();
+  const double found = fit.model->log_likelihood(held_out, LikelihoodKind::lower_bound, executor).value.mean();
   const FitResult truth = test::fit(training, FitOptions("nb").set("states", 2));
   const FitResult independent = test::fit(training, FitOptions("nb").set("states", 1).set("restarts", 1));
-  const double best = truth.model->log_likelihood(held_out, LikelihoodKind::mass, compute).value.mean();
-  const double worst = independent.model->log_likelihood(held_out, LikelihoodKind::mass, compute).value.mean();
+  const double best = truth.model->log_likelihood(held_out, LikelihoodKind::mass, executor).value.mean();
+  const double worst = independent.model->log_likelihood(held_out, LikelihoodKind::mass, executor).value.mean();
   EXPECT_GT(found, worst + 0.9 * (best - worst));
   EXPECT_LT(found, best + 0.05);
   // The second period from the first, beside the mixture that the students are drawn from.
   const std::vector<Id> second = {1}, asked = {8, 9, 10};
   const EvidenceBatch first = held_out.without_periods(second);
-  const RowMatrix guess = fit.model->marginals(first, asked, compute).value;
-  const RowMatrix exact = truth.model->marginals(first, asked, compute).value;
+  const RowMatrix guess = fit.model->marginals(first, asked, executor).value;
+  const RowMatrix exact = truth.model->marginals(first, asked, executor).value;
   const double apart = (guess - exact).cwiseAbs().mean();
   EXPECT_LT(apart, 0.1);
   EXPECT_LT(apart, 0.3 * (exact.rowwise() - exact.colwise().mean()).cwiseAbs().mean());
@@ -302,8 +302,8 @@ TEST(Vae, IsTakenUpFromItsCheckpointsToTheBit) {
   // No checkpoint is due in a minute: each is the one that being stopped writes.
   const test::StoppedFits runs{.least = 4, .most = 4, .checkpoint_interval = 60};
   EXPECT_EQ(saved(test::fit_with_stops(cohort, options, folder / "c", runs)), saved(whole));
-  const Compute compute(1);
-  TrainingContext context{compute};
+  const Executor executor(1);
+  TrainingContext context{executor};
   context.checkpoint = folder / "c";
   context.resume = true;
   options.set("hidden", 13);
@@ -326,15 +326,15 @@ TEST(Vae, PeriodsAfterLeavingCountAsUnknown) {
       unknown.add(period);
     }
   }
-  const Compute compute(1);
+  const Executor executor(1);
   const auto score = [&](const EvidenceBatch& evidence) {
-    return fit.model->log_likelihood(evidence, LikelihoodKind::lower_bound, compute).value;
+    return fit.model->log_likelihood(evidence, LikelihoodKind::lower_bound, executor).value;
   };
   EXPECT_TRUE((score(known).array() == score(std::move(unknown).build()).array()).all());
   // Who has left takes nothing.
   const std::vector<Id> last = {8, 9, 10, 11};
-  const RowMatrix taken = fit.model->marginals(known, last, compute).value;
-  const EvidenceBatch completed = fit.model->complete(known, RandomStream(1), compute);
+  const RowMatrix taken = fit.model->marginals(known, last, executor).value;
+  const EvidenceBatch completed = fit.model->complete(known, RandomStream(1), executor);
   for (std::int64_t s = 0; s < known.student_count(); ++s) {
     const bool gone = known.presence(s, 2) == Presence::left;
     EXPECT_EQ(completed.presence(s, 2), gone ? Presence::left : Presence::present);
@@ -346,10 +346,10 @@ TEST(Vae, PeriodsAfterLeavingCountAsUnknown) {
 
 TEST(Vae, WhatItCannotTakeIsRefused) {
   const Cohort cohort = two_kinds(60, 4);
-  const Compute compute(1);
+  const Executor executor(1);
   const FitOptions options = small_vae().set("epochs", 3);
-  const FitResult first = fit_model(cohort, options, {compute});
-  TrainingContext warm{compute}, match{compute};
+  const FitResult first = fit_model(cohort, options, {executor});
+  TrainingContext warm{executor}, match{executor};
   warm.warm = match.match = first.model.get();
   EXPECT_GT(fit_model(cohort, options, warm).trace.front(), first.trace.front());  // not anew
   EXPECT_THROW(fit_model(cohort, options, match), OptionError);

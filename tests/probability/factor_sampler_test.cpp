@@ -87,7 +87,7 @@ TEST(FactorSampler, ThreadsAndWaysOfAskingDoNotChangeABit) {
   for (const std::int64_t points : {5, 64, 1500}) {
     const FactorSampler sampler(factors, {points, 8}, RandomStream(3));
     const FactorEstimate serial = sampler.estimate({problem.taken}, centre);
-    const FactorEstimate threaded = sampler.estimate({problem.taken}, centre, Compute(3));
+    const FactorEstimate threaded = sampler.estimate({problem.taken}, centre, Executor(3));
     EXPECT_EQ(serial.log_probability, threaded.log_probability);
     EXPECT_EQ(serial.standard_error, threaded.standard_error);
     const FactorSample sample = sampler.sample({problem.taken}, centre);

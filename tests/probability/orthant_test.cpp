@@ -219,7 +219,7 @@ TEST(Orthant, ThreadsDoNotChangeABitAndTheSeedDoes) {
       options.samples = 3000;
       const OrthantEstimate serial = estimate_orthant(problem, options, RandomStream(5));
       for (const int threads : {2, 3, 7}) {
-        const OrthantEstimate threaded = estimate_orthant(problem, options, RandomStream(5), Compute(threads));
+        const OrthantEstimate threaded = estimate_orthant(problem, options, RandomStream(5), Executor(threads));
         EXPECT_EQ(serial.log_probability, threaded.log_probability);
         EXPECT_EQ(*serial.standard_error, *threaded.standard_error);
       }

@@ -219,12 +219,12 @@ TEST(EnrollmentShuffle, KeepsLoadsAndPopularityOfEveryPeriod) {
 }
 
 TEST(Company, OfShuffledStudentsIsChance) {
-  const Compute compute(2);
+  const Executor executor(2);
   int runs_with_findings = 0;
   constexpr std::uint64_t runs = 20;
   for (std::uint64_t run = 0; run < runs; ++run) {
     const Cohort cohort = random_students(150, 16, 2, RandomStream(7).child(run));
-    const FoundCompany found = find_company(cohort, Disclosure(10), 0.05, RandomStream(run), compute);
+    const FoundCompany found = find_company(cohort, Disclosure(10), 0.05, RandomStream(run), executor);
     runs_with_findings += found.found.findings > 0 ? 1 : 0;
     EXPECT_EQ(found.found.findings, std::ssize(found.course_pairs) + std::ssize(found.concentration_pairs));
   }
@@ -233,7 +233,7 @@ TEST(Company, OfShuffledStudentsIsChance) {
 
 TEST(Company, PlantedIsFoundForAnyNumberOfThreads) {
   const Cohort cohort = random_students(300, 16, 2, RandomStream(8), /*together=*/0.15);
-  const Compute one(1), three(3);
+  const Executor one(1), three(3);
   const FoundCompany found = find_company(cohort, Disclosure(10), 0.05, RandomStream(1), one);
   ASSERT_FALSE(found.course_pairs.empty());
   const Company& first = found.course_pairs.front();
@@ -338,10 +338,10 @@ TEST(LabelPermutation, WhatFollowsFromTheEntryYearIsNoDifference) {
     measure.values.push_back({s, (early ? 1.0 : 0.0) + stream.normal()});
     everybody.push_back(s);
   }
-  const Compute compute(2);
+  const Executor executor(2);
   const auto q_of = [&](const LabelledStudents& labelled) {
     return GroupDifferences(labelled, {everybody}, {measure})
-        .chance({{0, 0}}, {labelled.stratum, RandomStream(1), compute})
+        .chance({{0, 0}}, {labelled.stratum, RandomStream(1), executor})
         .q.front();
   };
   EXPECT_GT(q_of(students), 0.05);
@@ -352,7 +352,7 @@ TEST(LabelPermutation, WhatFollowsFromTheEntryYearIsNoDifference) {
 TEST(LabelPermutation, RandomGroupsDifferInOneRunOfTwenty) {
   // Thirty measures that hang together, three groups: at most 5 % of runs find anything.
   constexpr std::uint64_t runs = 100;
-  const Compute compute(2);
+  const Executor executor(2);
   int with_findings = 0;
   for (std::uint64_t run = 0; run < runs; ++run) {
     RandomStream stream = RandomStream(9).child(run);
@@ -377,7 +377,7 @@ TEST(LabelPermutation, RandomGroupsDifferInOneRunOfTwenty) {
     }
     const std::vector<Id> strata = students.stratum;
     const GroupDifferences differences(std::move(students), {everybody}, std::move(measures));
-    const auto chance = differences.chance(cells, {strata, RandomStream(run), compute});
+    const auto chance = differences.chance(cells, {strata, RandomStream(run), executor});
     with_findings += chance.findings.cut(0.05).findings > 0 ? 1 : 0;
   }
   EXPECT_LE(with_findings, 12);  // of 100 at 5 %: more in 0.1 % of all cases

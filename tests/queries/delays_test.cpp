@@ -93,7 +93,7 @@ TEST(Delays, AreNoneOnTheModelsOwnDraws) {
   const auto tree = std::ranges::find_if(
       cases, [](const test::ChainCase& one) { return !one.left && one.truth->family == "hidden-tree"; });
   ASSERT_TRUE(tree != cases.end());
-  const Compute compute(2);
+  const Executor executor(2);
   int courses = 0, without_zero = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const HiddenChain model = test::random_chain("nb", *tree->truth, 12, 3, 2, false, RandomStream(seed));
@@ -103,7 +103,7 @@ TEST(Delays, AreNoneOnTheModelsOwnDraws) {
       for (Id t = 0; t < 3; ++t)
         nothing.add({});
     }
-    const EvidenceBatch drawn = model.complete(std::move(nothing).build(), RandomStream(seed).child("draws"), compute);
+    const EvidenceBatch drawn = model.complete(std::move(nothing).build(), RandomStream(seed).child("draws"), executor);
     std::vector<std::vector<Id>> records(students);
     for (std::int64_t s = 0; s < students; ++s) {
       for (Id t = 0; t < 3; ++t) {
@@ -112,7 +112,7 @@ TEST(Delays, AreNoneOnTheModelsOwnDraws) {
       }
     }
     const Cohort cohort = test::cohort_of_bits(model.schema(), records);
-    const auto judged = judge_timings(model, cohort, students, false, RandomStream(seed), compute);
+    const auto judged = judge_timings(model, cohort, students, false, RandomStream(seed), executor);
     for (const GroupDelay& delay : find_delays(judged, {}, {}, 12, Disclosure(10))) {
       ++courses;
       without_zero += delay.certain() > 0 ? 1 : 0;

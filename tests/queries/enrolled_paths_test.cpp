@@ -46,8 +46,8 @@ TEST(EnrolledPaths, AStudentHasAStateOnlyWhereEnrolled) {
   made.add_student();
   const Cohort cohort = made.build();
   const HiddenStates& states = *chain.hidden_states();
-  const auto most_likely = states.paths(EvidenceBatch::of(cohort), Compute(1));
-  const auto paths = enrolled_paths(states, cohort, Compute(1));
+  const auto most_likely = states.paths(EvidenceBatch::of(cohort), Executor(1));
+  const auto paths = enrolled_paths(states, cohort, Executor(1));
   EXPECT_EQ(paths[0], (std::vector<Id>{most_likely[0][0], place_of(away, 2), most_likely[0][2]}));
   EXPECT_EQ(paths[1], (std::vector<Id>{place_of(before_entry, 2), most_likely[1][1], place_of(left, 2)}));
   EXPECT_EQ(paths[2], most_likely[2]);
@@ -140,8 +140,8 @@ TEST(EnrolledPaths, SharesWithinGroupsAreOfEnrolledStudents) {
   add(20, 1, {1, 1});
   add(20, 1, {1, place_of(left, 2)});
   const StateFlows flows = flows_of(count_paths(paths), chain, Disclosure(10));
-  const Compute compute(1);
-  const LabelNull null{std::vector<Id>(paths.size(), 0), RandomStream(5), compute};
+  const Executor executor(1);
+  const LabelNull null{std::vector<Id>(paths.size(), 0), RandomStream(5), executor};
   const std::vector<GroupShare> shares = compare_groups(flows, paths, groups, Disclosure(10), null, 1).shares;
   const auto found = std::ranges::find_if(shares, [&](const GroupShare& share) {
     return flows.nodes[share.node].step == 1 && flows.nodes[share.node].states == std::vector<Id>{0};
@@ -181,13 +181,13 @@ TEST(EnrolledPaths, GroupsRefineTheFlowsAndNeverTellSizesThatThoseWithhold) {
   add(9, 0, {1, 0});
   const StateFlows flows = flows_of(count_paths(paths), chain, Disclosure(10));
   ASSERT_FALSE(flows.exact_sizes);
-  const Compute compute(1);
-  const LabelNull null{std::vector<Id>(paths.size(), 0), RandomStream(5), compute};
+  const Executor executor(1);
+  const LabelNull null{std::vector<Id>(paths.size(), 0), RandomStream(5), executor};
   // Which share is larger may be told, but not by how much.
   const ComparedGroups compared = compare_groups(flows, paths, groups, Disclosure(10), null, 0.05);
   ASSERT_FALSE(compared.shares.empty());
   for (const GroupShare& share : compared.shares) {
-    EXPECT_FALSE(share.has_told_sizes);
+    EXPECT_FALSE(share.has_disclosed_sizes);
     EXPECT_LE(share.q, 0.05);
   }
   int judged = 0;

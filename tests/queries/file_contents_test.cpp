@@ -18,9 +18,9 @@ FileContents contents_of_checkpoint(const std::string& header, const std::string
 }
 
 TEST(FileContents, CountsOfACheckpointAreCounts) {
-  const auto told = contents_of_checkpoint(R"({"restart": 2})", R"({"iteration": 7})").to_json();
-  EXPECT_EQ(told["restart"], 3);
-  EXPECT_EQ(told["iteration"], 7);
+  const auto disclosed = contents_of_checkpoint(R"({"restart": 2})", R"({"iteration": 7})").to_json();
+  EXPECT_EQ(disclosed["restart"], 3);
+  EXPECT_EQ(disclosed["iteration"], 7);
   EXPECT_EQ(contents_of_checkpoint("{}", "{}").to_json()["restart"], 1);
   for (const char* number : {"2147483647", "4294967296", "1e300", "-1", "2.5", "\"2\"", "null"}) {
     EXPECT_THROW(contents_of_checkpoint(std::string(R"({"restart": )") + number + "}", "{}"), ArchiveError) << number;

@@ -14,7 +14,7 @@
 #include "desirepath/models/earlier_periods.h"
 #include "desirepath/models/year_spread.h"
 #include "desirepath/queries/delays.h"
-#include "desirepath/queries/known.h"
+#include "desirepath/queries/evidence_settings.h"
 
 namespace desirepath::prerequisites_test {
 namespace {
@@ -43,15 +43,15 @@ const PrerequisitePair& pair_of(const std::vector<PrerequisitePair>& pairs, Id p
 }
 
 TEST(DirectEffects, AreComparedWithinAYearInWhichTheCourseWasOffered) {
-  const Compute compute(1);
+  const Executor executor(1);
   const Cohort cohort = two_entries(0);
   const StoredModel model = test::fitted(cohort, FitOptions("nb").set("states", std::int64_t{1}));
-  const DirectEffects effects = direct_effects(*model.model, cohort, 1000, RandomStream(1), compute);
+  const DirectEffects effects = direct_effects(*model.model, cohort, 1000, RandomStream(1), executor);
   EXPECT_NEAR(effects.log_odds(p, c), 0, 1e-9);  // within their year, c does not depend on p
   EXPECT_NEAR(effects.expected(p, c), 200 * 0.25, 0.5);
   // Without a calendar, having had p tells that c was offered.
   const Cohort undated = test::changed(cohort, [](CohortParts& parts) { parts.calendar = {}; });
-  const DirectEffects mixed = direct_effects(*model.model, undated, 1000, RandomStream(1), compute);
+  const DirectEffects mixed = direct_effects(*model.model, undated, 1000, RandomStream(1), executor);
   EXPECT_GT(mixed.low(p, c), 1);
 }
 
@@ -75,11 +75,11 @@ Cohort two_subjects() {
 }
 
 TEST(DirectEffects, AreAWeightedRegressionOnTheCourseAndTheOthersOfTheSubject) {
-  const Compute compute(1);
+  const Executor executor(1);
   const Cohort cohort = two_subjects();
   const Schema& schema = cohort.schema();
   const StoredModel model = test::fitted(cohort, FitOptions("nb").set("states", std::int64_t{2}));
-  const DirectEffects effects = direct_effects(*model.model, cohort, 1000, RandomStream(1), compute);
+  const DirectEffects effects = direct_effects(*model.model, cohort, 1000, RandomStream(1), executor);
   const EvidenceBatch record = EvidenceBatch::of(cohort);
   std::vector<std::int64_t> all(240);
   std::iota(all.begin(), all.end(), 0);
@@ -94,7 +94,7 @@ TEST(DirectEffects, AreAWeightedRegressionOnTheCourseAndTheOthersOfTheSubject) {
       for (Id t = 1; t < 3; ++t) {
         const std::vector<Id> asked = {schema.bit(t, course)};
         const RowMatrix share =
-            model.model->marginals(known_before(*model.model, record, all, t), asked, compute).value;
+            model.model->marginals(known_before(*model.model, record, all, t), asked, executor).value;
         for (const std::int64_t s : all) {
           std::set<Id> had;
           for (Id earlier = 0; earlier < t; ++earlier) {
@@ -134,13 +134,13 @@ TEST(DirectEffects, AreAWeightedRegressionOnTheCourseAndTheOthersOfTheSubject) {
 }
 
 TEST(Prerequisites, TakersToWhomACourseWasNeverOfferedDoNotCount) {
-  const Compute compute(1);
+  const Executor executor(1);
   PrerequisiteOptions options;
   options.students = 20;
   for (const auto& [late, takers] : {std::pair{50, 200}, std::pair{9, 209}, std::pair{0, 200}}) {
     const Cohort cohort = two_entries(late);
     const StoredModel model = test::fitted(cohort, FitOptions("nb").set("states", std::int64_t{1}));
-    const auto pairs = find_prerequisites(*model.model, cohort, options, RandomStream(1), compute);
+    const auto pairs = find_prerequisites(*model.model, cohort, options, RandomStream(1), executor);
     EXPECT_EQ(pair_of(pairs, p, c).takers, takers) << late;  // nine would be told of by leaving them out
     EXPECT_EQ(pair_of(pairs, p, c).before, 100) << late;
     EXPECT_EQ(pair_of(pairs, other, c).takers, 200 + late) << late;
@@ -172,22 +172,22 @@ Cohort two_terms() {
 }
 
 TEST(Prerequisites, OfAnEarlierTermOfTheSamePeriodAreFound) {
-  const Compute compute(1);
+  const Executor executor(1);
   const Cohort cohort = two_terms();
   const StoredModel model = test::fitted(cohort, FitOptions("nb").set("states", std::int64_t{1}));
   PrerequisiteOptions options;
   options.students = 20;
-  const auto pairs = find_prerequisites(*model.model, cohort, options, RandomStream(1), compute);
+  const auto pairs = find_prerequisites(*model.model, cohort, options, RandomStream(1), executor);
   EXPECT_EQ(pair_of(pairs, p, c).before, 150);
   EXPECT_EQ(pair_of(pairs, p, c).takers, 200);
   EXPECT_EQ(pair_of(pairs, c, p).before, 0);
-  const DirectEffects effects = direct_effects(*model.model, cohort, 1000, RandomStream(1), compute);
+  const DirectEffects effects = direct_effects(*model.model, cohort, 1000, RandomStream(1), executor);
   // Half take c. Of 200 with p 150 do: residuals 50 above and 50 below, p centred at a half, variance 1/4 each.
   EXPECT_NEAR(effects.log_odds(p, c), (0.5 * 50 + 0.5 * 50) / (400 * 0.25 * 0.25), 0.02);
   EXPECT_EQ(effects.log_odds(c, p), 0);  // nobody had c before p
   const Cohort undated = test::changed(cohort, [](CohortParts& parts) { parts.calendar.term_of_enrollment = {}; });
-  EXPECT_EQ(pair_of(find_prerequisites(*model.model, undated, options, RandomStream(1), compute), p, c).before, 0);
-  EXPECT_EQ(direct_effects(*model.model, undated, 1000, RandomStream(1), compute).log_odds(p, c), 0);
+  EXPECT_EQ(pair_of(find_prerequisites(*model.model, undated, options, RandomStream(1), executor), p, c).before, 0);
+  EXPECT_EQ(direct_effects(*model.model, undated, 1000, RandomStream(1), executor).log_odds(p, c), 0);
 }
 
 TEST(EnrollmentTerms, StayWithTheirEnrollments) {

@@ -11,7 +11,7 @@
 #include "desirepath/queries/company.h"
 #include "desirepath/queries/curriculum_text.h"
 #include "desirepath/queries/delays.h"
-#include "desirepath/queries/known.h"
+#include "desirepath/queries/evidence_settings.h"
 #include "desirepath/queries/pathways.h"
 #include "desirepath/queries/plan.h"
 #include "desirepath/queries/prerequisites.h"
@@ -36,7 +36,7 @@ class Questions : public testing::TestWithParam<test::ChainCase> {
                              const EvidenceBatch* given = nullptr) const {
     for (const Query& entry : query_catalog()) {
       if (entry.name == query)
-        return entry.ask({stored_, nullptr, given, settings, false, false, 1, compute_})->to_json();
+        return entry.ask({stored_, nullptr, given, settings, false, false, 1, executor_})->to_json();
     }
     throw OptionError("no such query");
   }
@@ -54,7 +54,7 @@ class Questions : public testing::TestWithParam<test::ChainCase> {
 
   StoredModel stored_;
   std::vector<World> worlds_;
-  Compute compute_{2};
+  Executor executor_{2};
 };
 
 TEST_P(Questions, InferEqualsEnumeration) {
@@ -115,7 +115,7 @@ TEST_P(Questions, SurprisesAreGivenTheRest) {
   int surprises = 0;
   for (std::int64_t s = 0; s < 12; ++s) {
     double last = 0;
-    for (const Surprise& surprise : find_surprises(*stored_.model, known, s, usual, compute_)) {
+    for (const Surprise& surprise : find_surprises(*stored_.model, known, s, usual, executor_)) {
       EXPECT_GE(surprise.probability, last);
       last = surprise.probability;
       ++surprises;
@@ -152,7 +152,7 @@ TEST_P(Questions, PrerequisitesAreDifferencesOfProbabilities) {
   PrerequisiteOptions options;
   options.disclosure = Disclosure(5);
   const auto pairs =
-      find_prerequisites(chain, test::cohort_of_bits(chain.schema(), often), options, RandomStream(1), compute_);
+      find_prerequisites(chain, test::cohort_of_bits(chain.schema(), often), options, RandomStream(1), executor_);
   const auto chance = [&](std::size_t s, Id p, bool with, Id c) {
     double all = 0, some = 0;
     for (const World& world : worlds) {
@@ -195,7 +195,7 @@ TEST_P(Questions, PrerequisitesAreDifferencesOfProbabilities) {
     }
     return some / all;
   };
-  const DirectEffects effects = direct_effects(chain, cohort, 100, RandomStream(1), compute_);
+  const DirectEffects effects = direct_effects(chain, cohort, 100, RandomStream(1), executor_);
   EXPECT_EQ(effects.students, 5);
   int compared = 0;
   for (Id p = 0; p < 3; ++p) {
@@ -252,7 +252,7 @@ TEST_P(Questions, PlansEqualEnumeration) {
       return std::ranges::all_of(goal.all, has) &&
              std::ranges::all_of(goal.any, [&](const auto& group) { return std::ranges::any_of(group, has); });
     };
-    const Plan plan = make_plan(*stored_.model, task, compute_);
+    const Plan plan = make_plan(*stored_.model, task, executor_);
     EXPECT_NEAR(plan.chance, truth(known, 0, reached), 1e-9);
     EXPECT_EQ(plan.steps.size(), 3U);
     for (const PlanStep& step : plan.steps) {
@@ -268,7 +268,7 @@ TEST_P(Questions, PlansEqualEnumeration) {
   }
   // One way is all pathways: its shares are the chances given known and goal, within four standard errors.
   PlanTask task{known, {{8}, {}}, 1, Conditioning::exact};
-  const auto ways = find_ways(*stored_.model, task, 4000, 1, RandomStream(3), compute_);
+  const auto ways = find_ways(*stored_.model, task, 4000, 1, RandomStream(3), executor_);
   ASSERT_EQ(ways.size(), 1U);
   EXPECT_EQ(ways[0].share, 1);
   EXPECT_GE(ways[0].courses.size(), 1U);
@@ -286,7 +286,7 @@ TEST_P(Questions, TimingsAreJudgedByTheOtherCourses) {
   const auto is_away = [](std::int64_t s, Id t) { return s == 4 && t == 1; };
   const Cohort cohort = test::changed(test::cohort_of_bits(schema(), records),
                                       [](CohortParts& parts) { parts.status[4 * 3 + 1] = EnrollmentStatus::unknown; });
-  const auto judged = judge_timings(*stored_.model, cohort, 100, true, RandomStream(2), compute_);
+  const auto judged = judge_timings(*stored_.model, cohort, 100, true, RandomStream(2), executor_);
   ASSERT_EQ(judged.size(), records.size());
   for (const JudgedStudent& student : judged) {
     const std::vector<Id>& own = records[static_cast<std::size_t>(student.student)];
@@ -341,7 +341,7 @@ TEST(Prerequisites, AreOrderedByTheFirstTimeOfEachCourse) {
   records.resize(40, {1, 3});
   PrerequisiteOptions options;
   const auto pairs =
-      find_prerequisites(chain, test::cohort_of_bits(chain.schema(), records), options, RandomStream(1), Compute(1));
+      find_prerequisites(chain, test::cohort_of_bits(chain.schema(), records), options, RandomStream(1), Executor(1));
   const auto pair =
       std::ranges::find_if(pairs, [](const PrerequisitePair& one) { return one.prerequisite == 0 && one.course == 1; });
   ASSERT_NE(pair, pairs.end());
@@ -519,14 +519,14 @@ TEST(Pathways, SmallStatesAndFlowsAreNotTold) {
       flows_of({{{0, 0}, 60}, {{0, 1}, 25}, {{0, 2}, 7}, {{1, 1}, 30}, {{2, 1}, 4}}, chain, Disclosure(10));
   for (const PathNode& node : flows.nodes)
     EXPECT_GE(node.students, 10) << node.name;
-  double told = 0;
+  double disclosed = 0;
   for (const PathFlow& flow : flows.flows) {
     EXPECT_GE(flow.students, 10);
-    told += flow.students;
+    disclosed += flow.students;
   }
   EXPECT_GE(flows.nodes.size(), 2U);
-  EXPECT_GT(told, 0);
-  EXPECT_EQ(told + flows.withheld, 126);
+  EXPECT_GT(disclosed, 0);
+  EXPECT_EQ(disclosed + flows.withheld, 126);
   EXPECT_TRUE(flows.withheld == 0 || flows.withheld >= 10);
   for (const StatePath& path : flows.paths)
     EXPECT_GE(path.students, 10);
@@ -541,8 +541,8 @@ TEST(Pathways, GroupsAreComparedByTheirShares) {
     groups.of_student.push_back(s < 40 ? 1 : 0);
     paths.push_back({s < 30 || (s >= 40 && s < 70) ? 0 : 1});  // 30 of 40 there, 30 of 80 here
   }
-  const Compute compute(2);
-  const LabelNull null{std::vector<Id>(120, 0), RandomStream(1), compute};
+  const Executor executor(2);
+  const LabelNull null{std::vector<Id>(120, 0), RandomStream(1), executor};
   const auto [shares, found] = compare_groups(flows, paths, groups, Disclosure(10), null, 1);
   ASSERT_EQ(shares.size(), 2U);  // of two groups the larger share is told
   const GroupShare& first = shares[0];

@@ -22,12 +22,12 @@ TEST(StateGrid, IsTheChainsOwnArithmetic) {
   const Cohort cohort =
       test::random_cohort({.students = 80, .courses = 4, .periods = 2, .unknown = 0}, RandomStream(3));
   const FitResult fit = small_chain(cohort, "cmm+bernoulli", 3);
-  const Compute compute(2);
+  const Executor executor(2);
   const HiddenStates& states = *fit.model->hidden_states();
   const Vector first = states.share(0), second = states.share(1);
   const Matrix& transition = states.transition(0);
   const RowMatrix early = states.course_probabilities(0), late = states.course_probabilities(1);
-  const auto grid = state_grid(*fit.model, 1, {1, 1, 1}, compute);
+  const auto grid = state_grid(*fit.model, 1, {1, 1, 1}, executor);
   ASSERT_EQ(grid.size(), 4U);
   for (const GridCourse& entry : grid) {
     // P(z2 = k and an enrollment in the course), in period 1 and in period 2.
@@ -43,7 +43,7 @@ TEST(StateGrid, IsTheChainsOwnArithmetic) {
     EXPECT_EQ(entry.confidence, entry.probability[entry.state]);
     EXPECT_EQ(entry.confidence, entry.probability.maxCoeff());
   }
-  const auto of_two = state_grid(*fit.model, 1, {1, 0, 1}, compute);
+  const auto of_two = state_grid(*fit.model, 1, {1, 0, 1}, executor);
   ASSERT_EQ(of_two.size(), 4U);
   for (const GridCourse& entry : of_two) {
     EXPECT_EQ(entry.probability[1], 0);
@@ -61,13 +61,13 @@ TEST(StateGroups, IntervalsAreWilsons) {
 TEST(StateStability, OverlapsAreJaccardIndices) {
   const Cohort cohort =
       test::random_cohort({.students = 200, .courses = 6, .periods = 2, .unknown = 0}, RandomStream(4));
-  const Compute compute(2);
+  const Executor executor(2);
   const FitResult fit = small_chain(cohort, "nb", 3);
   const HiddenStates& states = *fit.model->hidden_states();
   // Itself: found for certain, whatever the states are called.
   std::vector<std::unique_ptr<Model>> same;
   same.push_back(small_chain(cohort, "nb", 3).model);
-  const auto of_itself = state_stability(states, same, cohort, compute);
+  const auto of_itself = state_stability(states, same, cohort, executor);
   ASSERT_EQ(of_itself.size(), 3U);
   for (const StateStability& entry : of_itself) {
     EXPECT_EQ(entry.overlap, 1);
@@ -80,14 +80,14 @@ TEST(StateStability, OverlapsAreJaccardIndices) {
   options.seed = 77;
   other.push_back(test::fit(cohort, options).model);
   const auto likely = [&](const Model& model) {
-    const RowMatrix posterior = model.hidden_states()->posterior(EvidenceBatch::of(cohort), compute);
+    const RowMatrix posterior = model.hidden_states()->posterior(EvidenceBatch::of(cohort), executor);
     std::vector<Index> state(200);
     for (Index s = 0; s < 200; ++s)
       posterior.row(s).maxCoeff(&state[static_cast<std::size_t>(s)]);
     return state;
   };
   const auto ours = likely(*fit.model), theirs = likely(*other.front());
-  const auto found = state_stability(states, other, cohort, compute);
+  const auto found = state_stability(states, other, cohort, executor);
   ASSERT_EQ(found.size(), 3U);
   bool differs = false;
   for (const StateStability& entry : found) {

@@ -9,7 +9,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/table.h"
 #include "desirepath/core/text.h"
-#include "desirepath/queries/told_cohort.h"
+#include "desirepath/queries/disclosed_cohort.h"
 #include "desirepath/reports/cohort_figures.h"
 #include "desirepath/reports/evaluation_figures.h"
 #include "desirepath/reports/html_page.h"
@@ -26,14 +26,14 @@ CohortSummary summary_of(std::int64_t students) {
 
 TEST(Figures, RefuseASmallMinimumCell) {
   EXPECT_THROW(Disclosure(4), OptionError);
-  EXPECT_THROW(tell(summary_of(9), Disclosure()), PrivacyError);
+  EXPECT_THROW(disclose_cohort(summary_of(9), Disclosure()), PrivacyError);
 }
 
 TEST(Figures, TablesAddUpToTheCohort) {
   const CohortSummary summary = summary_of(500);
   std::int64_t enrollments = 0, students = 0;
-  const Figure areas = enrollment_areas(tell(summary, Disclosure())),
-               histogram = course_histogram(tell(summary, Disclosure()));
+  const Figure areas = enrollment_areas(disclose_cohort(summary, Disclosure())),
+               histogram = course_histogram(disclose_cohort(summary, Disclosure()));
   for (const auto& row : areas.table.rows()) {
     for (std::size_t c = 1; c < row.size(); ++c)
       enrollments += std::get<std::int64_t>(row[c]);
@@ -72,12 +72,12 @@ std::vector<std::int64_t> bells(const std::vector<std::pair<double, double>>& ce
 }
 
 TEST(Figures, TwoPeaksAreSaid) {
-  const Figure two = course_histogram(tell(counts_of(bells({{10, 300}, {30, 200}})), Disclosure()));
+  const Figure two = course_histogram(disclose_cohort(counts_of(bells({{10, 300}, {30, 200}})), Disclosure()));
   EXPECT_TRUE(test::says(two.finding.text(), {"10", "30"}));
   using Bells = std::vector<std::pair<double, double>>;
   for (const auto& [single, peak] : {std::pair(Bells{{20, 300}}, "20"), std::pair(Bells{{10, 300}, {14, 200}}, "14"),
                                      std::pair(Bells{{10, 300}, {30, 10}}, "30")}) {
-    const Figure one = course_histogram(tell(counts_of(bells(single)), Disclosure()));
+    const Figure one = course_histogram(disclose_cohort(counts_of(bells(single)), Disclosure()));
     EXPECT_FALSE(test::says(one.finding.text(), {peak})) << one.finding.text();
     EXPECT_LT(one.finding.text().size(), two.finding.text().size());
   }
@@ -86,7 +86,7 @@ TEST(Figures, TwoPeaksAreSaid) {
 TEST(Figures, NoTextIsCutOff) {
   // The mass at the right edge, where the curve's name used to leave the picture.
   for (const auto& counts : {bells({{39, 300}}), bells({{5, 300}}), bells({{2, 300}, {39, 300}})})
-    test::expect_sound(course_histogram(tell(counts_of(counts), Disclosure())));
+    test::expect_sound(course_histogram(disclose_cohort(counts_of(counts), Disclosure())));
   CohortSummary summary;
   summary.grouping = "school";
   summary.time = "year";
@@ -97,7 +97,7 @@ TEST(Figures, NoTextIsCutOff) {
     summary.by_group.push_back(std::vector<CellCount>(2, g == 0 ? CellCount{100000, 900} : CellCount{20, 20}));
     summary.enrollments += g == 0 ? 200000 : 40;
   }
-  test::expect_sound(enrollment_areas(tell(summary, Disclosure())));
+  test::expect_sound(enrollment_areas(disclose_cohort(summary, Disclosure())));
 }
 
 TEST(Figures, TheChosenNumberOfStatesStandsOnNoTick) {
@@ -125,14 +125,14 @@ TEST(Figures, TheChosenNumberOfStatesStandsOnNoTick) {
 
 TEST(Figures, AreSound) {
   for (const std::int64_t students : {20, 500}) {
-    test::expect_sound(enrollment_areas(tell(summary_of(students), Disclosure())));
-    test::expect_sound(course_histogram(tell(summary_of(students), Disclosure())));
+    test::expect_sound(enrollment_areas(disclose_cohort(summary_of(students), Disclosure())));
+    test::expect_sound(course_histogram(disclose_cohort(summary_of(students), Disclosure())));
   }
 }
 
 TEST(Figures, AFileSaysWhatItShows) {
-  const Figure figure = course_histogram(tell(summary_of(200), Disclosure()));
-  ToldCohort withheld = tell(summary_of(200), Disclosure());
+  const Figure figure = course_histogram(disclose_cohort(summary_of(200), Disclosure()));
+  DisclosedCohort withheld = disclose_cohort(summary_of(200), Disclosure());
   withheld.sd_courses.reset();
   const Figure bare = course_histogram(withheld);
   for (const auto& row : bare.table.rows())
@@ -168,7 +168,7 @@ TEST(SuppressionProperty, NoBinRestsOnFewStudentsAndTotalsStay) {
     const auto width = *rc::gen::inRange<std::int64_t>(1, 4);
     const auto bins = merge_small_bins(counts, width, Disclosure());
     std::int64_t total = 0, next = 0;
-    for (const SafeBin& bin : bins) {
+    for (const DisclosedBin& bin : bins) {
       RC_ASSERT(bin.first == next);
       next = bin.last + 1;
       total += bin.students;
@@ -201,12 +201,12 @@ TEST(SuppressionProperty, NoCellRestsOnFewStudentsAndTotalsStay) {
         total += students * 2;
       }
     }
-    const SafeSeries safe = merge_small_series(summary, Disclosure(), 7);
+    const DisclosedSeries disclosed = merge_small_series(summary, Disclosure(), 7);
     std::int64_t kept = 0;
-    for (const auto& row : safe.enrollments) {
+    for (const auto& row : disclosed.enrollments) {
       for (const std::int64_t cell : row) {
         kept += cell;
-        RC_ASSERT(cell == 0 || cell >= 20 || (safe.groups.size() == 1 && safe.times.size() == 1));
+        RC_ASSERT(cell == 0 || cell >= 20 || (disclosed.groups.size() == 1 && disclosed.times.size() == 1));
       }
     }
     RC_ASSERT(kept == total);
@@ -277,7 +277,8 @@ TEST(EvaluationFigures, HaveACurveAModelAndNameTheBest) {
 
 TEST(HtmlPage, IsOnePieceWithoutAnythingFromElsewhere) {
   PageSection section{"data", "Data & <more>"};
-  section.figures = {{enrollment_areas(tell(summary_of(300), Disclosure())), Sentence{"look", "Look \"here\"."}}};
+  section.figures = {
+      {enrollment_areas(disclose_cohort(summary_of(300), Disclosure())), Sentence{"look", "Look \"here\"."}}};
   const std::string html = render_html({"A <university>",
                                         Sentence{"sub", "sub"},
                                         {{"headline_students", "300", "students"}},

@@ -44,9 +44,9 @@ struct Models {
                                            .set("iterations", std::int64_t{5}));
 
   Page page(int threads, bool with_answers, const ReportSettings& settings = {}) const {
-    const Compute compute(threads);
+    const Executor executor(threads);
     const AskedModel asked{answers, cohort};
-    return make_report({cohort, {states, cohort}, with_answers ? &asked : nullptr, nullptr, {}, {}, 1, compute},
+    return make_report({cohort, {states, cohort}, with_answers ? &asked : nullptr, nullptr, {}, {}, 1, executor},
                        settings);
   }
 };
@@ -196,9 +196,9 @@ TEST(Report, CalibrationBinsTellOfNoFewAnswers) {
       {0.05, 0.05, 1000}, {0.15, 0.02, 100}, {0.5, 0.5, 0}, {0.7, 0.7, 100}, {0.95, 0.97, 100}};
   for (CalibrationBin& bin : bins)
     bin.students = twenty;
-  const std::vector<CalibrationBin> safe = merge_calibration_bins(bins, Disclosure());
+  const std::vector<CalibrationBin> disclosed = merge_calibration_bins(bins, Disclosure());
   double answers = 0, hits = 0, predicted = 0;
-  for (const CalibrationBin& bin : safe) {
+  for (const CalibrationBin& bin : disclosed) {
     const double came = bin.observed * static_cast<double>(bin.answers),
                  not_came = static_cast<double>(bin.answers) - came;
     EXPECT_TRUE(came < 0.5 || came > 9.5) << came;
@@ -223,7 +223,7 @@ TEST(Report, CalibrationBinsTellOfNoFewAnswers) {
 }
 
 TEST(Report, AStageThatTookFewStandsWithAnother) {
-  std::vector<ToldCohort::Stage> stages;
+  std::vector<DisclosedCohort::Stage> stages;
   for (const auto& [name, students] : {std::pair<const char*, std::int64_t>{"read", 1000},
                                        {"summer", 997},
                                        {"grades", 997},
@@ -234,7 +234,7 @@ TEST(Report, AStageThatTookFewStandsWithAnother) {
   summary.students = 895;
   summary.times = {"1"};
   std::vector<std::pair<std::string, std::int64_t>> rows;
-  for (const ToldCohort::Stage& stage : tell(summary, Disclosure(), stages).stages)
+  for (const DisclosedCohort::Stage& stage : disclose_cohort(summary, Disclosure(), stages).stages)
     rows.emplace_back(stage.after, stage.students);
   const std::vector<std::pair<std::string, std::int64_t>> expected = {
       {"read, summer", 997}, {"grades", 997}, {"part-time, few", 895}};

@@ -17,8 +17,8 @@ namespace {
 using test::fitted;
 
 Page page_of(const StoredModel& states, const Cohort& cohort, const ReportSettings& settings) {
-  const Compute compute(2);
-  return make_report({cohort, {states, cohort}, nullptr, nullptr, {}, {}, 1, compute}, settings);
+  const Executor executor(2);
+  return make_report({cohort, {states, cohort}, nullptr, nullptr, {}, {}, 1, executor}, settings);
 }
 
 const PageSection& section_of(const Page& page, const std::string& id) {
@@ -53,11 +53,11 @@ TEST(ReportTruth, APathThatMayNotBeToldExistsAllTheSame) {
   const Cohort cohort = stayers();
   const StoredModel states = fitted(cohort, FitOptions("cmm+bernoulli").set("states", std::int64_t{2}));
   // 91 of 99 would tell of 8: the sizes of nodes are withheld.
-  const PathCounts counts = count_paths(states.model->hidden_states()->paths(EvidenceBatch::of(cohort), Compute(1)));
+  const PathCounts counts = count_paths(states.model->hidden_states()->paths(EvidenceBatch::of(cohort), Executor(1)));
   ASSERT_EQ(counts.size(), 4U);
-  const StateFlows told = flows_of(counts, *states.model, Disclosure(10));
-  EXPECT_FALSE(told.exact_sizes);
-  EXPECT_TRUE(Disclosure(10).rests(told.largest_path));
+  const StateFlows disclosed = flows_of(counts, *states.model, Disclosure(10));
+  EXPECT_FALSE(disclosed.exact_sizes);
+  EXPECT_TRUE(Disclosure(10).rests(disclosed.largest_path));
   EXPECT_FALSE(Disclosure(10).rests(flows_of({{{0, 0}, 9}, {{1, 1}, 9}}, *states.model, Disclosure(10)).largest_path));
   ReportSettings settings;
   settings.by = "home";
@@ -179,7 +179,7 @@ TEST(ReportTruth, TrustIsThatOfStudentsTheModelHasNotSeen) {
   const StoredModel model = fitted(
       cohort,
       FitOptions("nb").set("states", std::int64_t{100}).set("pseudocount", 0.01).set("restarts", std::int64_t{1}));
-  EXPECT_GT(infer_period(*model.model, cohort, cohort, {}, Compute(2)).accuracy, 0.7);
+  EXPECT_GT(infer_period(*model.model, cohort, cohort, {}, Executor(2)).accuracy, 0.7);
   ReportSettings settings;
   settings.sections = {"summary", "calibration"};
   const Page page = page_of(model, cohort, settings);

@@ -70,7 +70,7 @@ class SyntheticCalendarFiles : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_.emplace();
-    write_synthetic_university(calendar_options(), folder_->path(), Overwrite::refuse, Compute(2));
+    write_synthetic_university(calendar_options(), folder_->path(), Overwrite::refuse, Executor(2));
     truth_ = nlohmann::json::parse(read_text_file(*folder_ / "truth.json"));
     for (TextRow& row : rows_of_file(*folder_ / "enrollments.csv")) {
       Record& record = records_[row.at("student")];
@@ -400,7 +400,7 @@ TEST_F(SyntheticCalendarFiles, PrepareCountsYearsSinceEntry) {
     options.courses_file = *folder_ / "courses.csv";
     options.keep_periods = 5;
     if (by_terms) options.periods = PeriodRule::years_since_entry;
-    const Prepared prepared = prepare_cohort({(*folder_ / "enrollments.csv").string()}, options, Compute(2));
+    const Prepared prepared = prepare_cohort({(*folder_ / "enrollments.csv").string()}, options, Executor(2));
     const Cohort& cohort = prepared.cohort;
     ASSERT_EQ(cohort.schema().period_count(), 5);
     ASSERT_EQ(cohort.student_count(), calendar_options().students);
@@ -425,7 +425,7 @@ TEST(SyntheticCalendar, SameSeedSameBytesForAnyNumberOfThreads) {
     SyntheticOptions options = calendar_options();
     options.students = 700;
     options.courses = 120;
-    write_synthetic_university(options, folder.path(), Overwrite::refuse, Compute(threads));
+    write_synthetic_university(options, folder.path(), Overwrite::refuse, Executor(threads));
     const auto digest = [&](const char* name) { return digest_of(read_file(folder / name)).hex(); };
     // As for editions 1 and 2: other compilers and machines must give these bytes too.
     EXPECT_EQ(digest("enrollments.csv"), "39425586a6697a58cc3f45d7a878dfdc");

@@ -32,11 +32,11 @@ TEST(SyntheticCohort, IsWhatPrepareMakesOfTheFiles) {
     options.edition = edition;
     options.students = 1300;
     options.courses = 120;
-    write_synthetic_university(options, folder.path(), Overwrite::refuse, Compute(2));
+    write_synthetic_university(options, folder.path(), Overwrite::refuse, Executor(2));
     for (TableOptions table : {TableOptions(), with_filters, by_terms, of_one_major}) {
-      const Prepared made = synthetic_cohort(options, table, Compute(3));
+      const Prepared made = synthetic_cohort(options, table, Executor(3));
       table.courses_file = folder / "courses.csv";
-      const Prepared read = prepare_cohort({(folder / "enrollments.csv").string()}, table, Compute(2));
+      const Prepared read = prepare_cohort({(folder / "enrollments.csv").string()}, table, Executor(2));
       EXPECT_EQ(made.cohort.fingerprint(), read.cohort.fingerprint()) << "edition " << edition;
       EXPECT_TRUE(bytes_of_cohort(made.cohort) == bytes_of_cohort(read.cohort)) << "edition " << edition;
       EXPECT_EQ(made.report.rows_in, read.report.rows_in);
@@ -50,11 +50,11 @@ TEST(SyntheticCohort, ThreadsChangeNothingAndTheSeedDoes) {
   SyntheticOptions options;
   options.students = 1300;
   options.courses = 60;
-  const std::string one = synthetic_cohort(options, {}, Compute(1)).cohort.fingerprint();
+  const std::string one = synthetic_cohort(options, {}, Executor(1)).cohort.fingerprint();
   for (const int threads : {2, 7})
-    EXPECT_EQ(synthetic_cohort(options, {}, Compute(threads)).cohort.fingerprint(), one);
+    EXPECT_EQ(synthetic_cohort(options, {}, Executor(threads)).cohort.fingerprint(), one);
   ++options.seed;
-  EXPECT_NE(synthetic_cohort(options, {}, Compute(1)).cohort.fingerprint(), one);
+  EXPECT_NE(synthetic_cohort(options, {}, Executor(1)).cohort.fingerprint(), one);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST(SyntheticUniversity, SameSeedSameBytesForAnyNumberOfThreads) {
   for (const int threads : {1, 2, 3, 7}) {
     const test::TemporaryFolder folder;
     SyntheticOptions options = small_options();
-    write_synthetic_university(options, folder.path(), Overwrite::refuse, Compute(threads));
+    write_synthetic_university(options, folder.path(), Overwrite::refuse, Executor(threads));
     // Kept from an earlier run: other compilers, machines and versions must give these bytes too. A wanted change of
     // the generator changes them; results published with the old university are then no longer comparable.
     EXPECT_EQ(file_digest(folder / "enrollments.csv"), "681c1c6931b572daae0f9ae615040ed0");
@@ -78,10 +78,10 @@ TEST(SyntheticUniversity, TheSecondEditionRepeatsAsRealStudentsDo) {
 TEST(SyntheticUniversity, TheTruthSaysWhichCoursesAreTakenAgain) {
   const test::TemporaryFolder folder;
   SyntheticOptions options = small_options();
-  write_synthetic_university(options, folder / "1", Overwrite::refuse, Compute(2));
+  write_synthetic_university(options, folder / "1", Overwrite::refuse, Executor(2));
   EXPECT_EQ(read_text_file(folder / "1/truth.json").find("taken_again"), std::string::npos);
   options.edition = 2;
-  write_synthetic_university(options, folder / "2", Overwrite::refuse, Compute(2));
+  write_synthetic_university(options, folder / "2", Overwrite::refuse, Executor(2));
   EXPECT_NE(read_text_file(folder / "2/truth.json").find("\"taken_again\""), std::string::npos);
   EXPECT_EQ(file_digest(folder / "2/enrollments.csv"), "0c361c2866bbb433f82a6919abe94617");
   // The catalog is the same.
@@ -91,9 +91,9 @@ TEST(SyntheticUniversity, TheTruthSaysWhichCoursesAreTakenAgain) {
 TEST(SyntheticUniversity, AnotherSeedIsAnotherUniversity) {
   const test::TemporaryFolder a, b;
   SyntheticOptions options = small_options();
-  write_synthetic_university(options, a.path(), Overwrite::refuse, Compute(2));
+  write_synthetic_university(options, a.path(), Overwrite::refuse, Executor(2));
   ++options.seed;
-  write_synthetic_university(options, b.path(), Overwrite::refuse, Compute(2));
+  write_synthetic_university(options, b.path(), Overwrite::refuse, Executor(2));
   for (const char* name : {"enrollments.csv", "courses.csv", "truth.json"})
     EXPECT_NE(file_digest(a / name), file_digest(b / name)) << name;
 }
@@ -166,7 +166,7 @@ TEST(SyntheticUniversity, ExistsAtItsExtremes) {
     options.periods = extreme.periods;
     options.cohorts = extreme.cohorts;
     const SyntheticSummary summary =
-        write_synthetic_university(options, folder / "new folder", Overwrite::refuse, Compute(2)).summary;
+        write_synthetic_university(options, folder / "new folder", Overwrite::refuse, Executor(2)).summary;
     EXPECT_EQ(summary.students, extreme.students);
     std::set<std::string> students;
     const auto rows = read_table(folder / "new folder/enrollments.csv");
@@ -505,7 +505,7 @@ TEST(SyntheticFiles, HoldWhatTheirColumnsSay) {
   SyntheticOptions options = small_options();
   options.student_truth = true;
   const SyntheticSummary summary =
-      write_synthetic_university(options, folder.path(), Overwrite::refuse, Compute(2)).summary;
+      write_synthetic_university(options, folder.path(), Overwrite::refuse, Executor(2)).summary;
   const auto rows = read_table(folder / "enrollments.csv");
   EXPECT_EQ(join(rows[0], ","),
             "student,period,term,course,grade,units,subject,school,major,second_major,entry_major,cohort,admission,"
@@ -537,7 +537,7 @@ TEST(SyntheticFiles, HoldWhatTheirColumnsSay) {
 
 TEST(SyntheticFiles, BothNamesOfTheRenamedCourseAreTaken) {
   const test::TemporaryFolder folder;
-  write_synthetic_university(small_options(), folder.path(), Overwrite::refuse, Compute(2));
+  write_synthetic_university(small_options(), folder.path(), Overwrite::refuse, Executor(2));
   const auto truth = nlohmann::json::parse(read_text_file(folder / "truth.json")).at("renamed_course");
   std::set<std::string> names;
   for (const auto& row : read_table(folder / "enrollments.csv"))
@@ -549,7 +549,7 @@ TEST(SyntheticFiles, BothNamesOfTheRenamedCourseAreTaken) {
 TEST(SyntheticFiles, TheTruthIsThatOfTheCatalogAndNamesNoStudent) {
   const test::TemporaryFolder folder;
   const SyntheticSummary summary =
-      write_synthetic_university(small_options(), folder.path(), Overwrite::refuse, Compute(2)).summary;
+      write_synthetic_university(small_options(), folder.path(), Overwrite::refuse, Executor(2)).summary;
   const std::string text = read_text_file(folder / "truth.json");
   EXPECT_EQ(text.find("S000"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(folder / "students.csv"));
@@ -579,13 +579,13 @@ TEST(SyntheticFiles, NothingIsReplacedWithoutLeave) {
   const test::TemporaryFolder folder;
   write_text_file(folder / "truth.json", "mine", Overwrite::refuse);
   EXPECT_TRUE(test::says(test::message_of<FileError>([&] {
-                           write_synthetic_university(small_options(), folder.path(), Overwrite::refuse, Compute(2));
+                           write_synthetic_university(small_options(), folder.path(), Overwrite::refuse, Executor(2));
                          }),
                          {"truth.json", "--force"}));
   EXPECT_EQ(read_text_file(folder / "truth.json"), "mine");
   EXPECT_FALSE(std::filesystem::exists(folder / "enrollments.csv"));
   double last = 0;
-  write_synthetic_university(small_options(), folder.path(), Overwrite::allow, Compute(2),
+  write_synthetic_university(small_options(), folder.path(), Overwrite::allow, Executor(2),
                              [&](const ProgressEvent& event) { last = event.fraction; });
   EXPECT_EQ(last, 1);
   EXPECT_NE(read_text_file(folder / "truth.json"), "mine");

@@ -12,8 +12,8 @@
 namespace desirepath::test {
 
 inline FitResult fit(const Cohort& cohort, const FitOptions& options, int threads = 2) {
-  const Compute compute(threads);
-  return fit_model(cohort, options, {compute});
+  const Executor executor(threads);
+  return fit_model(cohort, options, {executor});
 }
 
 /// The chain a fit made.
@@ -31,8 +31,8 @@ inline std::vector<std::byte> bytes_of_model(const Model& model, const TrainingR
 
 /// What the model file would say of the training.
 inline TrainingRecord record_of(const Cohort& cohort, const FitOptions& options, const FitResult& fit) {
-  const Compute compute(1);
-  const TrainingContext context{compute};
+  const Executor executor(1);
+  const TrainingContext context{executor};
   return training_record({cohort, options, context}, fit);
 }
 

@@ -15,8 +15,8 @@ namespace desirepath::test {
 inline bool stop_fit(const Cohort& cohort, const FitOptions& options, const std::filesystem::path& checkpoint,
                      const std::function<bool(const ProgressEvent&)>& at) {
   std::atomic<bool> interrupt = false;
-  const Compute compute(1, &interrupt);
-  TrainingContext context{compute};
+  const Executor executor(1, &interrupt);
+  TrainingContext context{executor};
   context.checkpoint = checkpoint;
   context.progress = [&](const ProgressEvent& event) { interrupt = interrupt || at(event); };
   try {
@@ -41,8 +41,8 @@ inline FitResult fit_with_stops(const Cohort& cohort, const FitOptions& options,
     const int reports = runs.least + 2 * stops % (runs.most - runs.least + 1);
     std::atomic<bool> interrupt = false;
     int seen = 0;
-    const Compute compute(2, &interrupt);
-    TrainingContext context{compute};
+    const Executor executor(2, &interrupt);
+    TrainingContext context{executor};
     context.progress = [&](const ProgressEvent&) { interrupt = ++seen >= reports; };
     context.checkpoint = checkpoint;
     context.checkpoint_interval = runs.checkpoint_interval;

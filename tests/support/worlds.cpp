@@ -133,11 +133,11 @@ bool agrees(const World& world, const EvidenceBatch& evidence, std::int64_t stud
 }
 
 WorldCounts count_worlds(const Model& model, const EvidenceBatch& evidence, std::int64_t student, int draws,
-                         const RandomStream& stream, const Compute& compute) {
+                         const RandomStream& stream, const Executor& executor) {
   const EvidenceBatch one = evidence.slice(student, student + 1);
   WorldCounts counts;
   for (int d = 0; d < draws; ++d) {
-    const EvidenceBatch completed = model.complete(one, stream.child(static_cast<std::uint64_t>(d)), compute);
+    const EvidenceBatch completed = model.complete(one, stream.child(static_cast<std::uint64_t>(d)), executor);
     std::vector<bool> taken(static_cast<std::size_t>(model.schema().bit_count()), false), left;
     for (Id t = 0; t < completed.period_count(); ++t) {
       EXPECT_NE(completed.presence(0, t), Presence::unknown);
@@ -291,7 +291,7 @@ EvidenceBatch nothing_known(const Schema& schema, std::int64_t students) {
 }
 
 Cohort drawn_cohort(const Model& model, std::int64_t students, RandomStream stream) {
-  const EvidenceBatch drawn = model.complete(nothing_known(model.schema(), students), stream, Compute(2));
+  const EvidenceBatch drawn = model.complete(nothing_known(model.schema(), students), stream, Executor(2));
   CohortMaker made(model.schema());
   for (std::int64_t s = 0; s < students; ++s) {
     made.add_student();

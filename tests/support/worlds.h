@@ -30,7 +30,7 @@ bool agrees(const World& world, const EvidenceBatch& evidence, std::int64_t stud
 /// How often each world came of completions of one student.
 using WorldCounts = std::map<std::pair<std::vector<bool>, std::vector<bool>>, int>;  // taken, left
 WorldCounts count_worlds(const Model& model, const EvidenceBatch& evidence, std::int64_t student, int draws,
-                         const RandomStream& stream, const Compute& compute);
+                         const RandomStream& stream, const Executor& executor);
 /// Pearson's chi-squared over all worlds that agree with the evidence: 4 standard deviations above its mean fails by
 /// chance about once in ten thousand. Fails where a world contradicts the evidence; gives the degrees of freedom.
 int expect_chi_squared(const WorldCounts& counts, const std::vector<World>& worlds, const EvidenceBatch& evidence,

@@ -22,7 +22,7 @@ thread_local bool inside_task = false;
 /// Tells of one call's work, from the thread that called, twice a second at most and not of what is short.
 class Teller {
  public:
-  Teller(const Compute::Watch& watch, std::int64_t count) : watch_(watch), count_(count) {}
+  Teller(const Executor::Watch& watch, std::int64_t count) : watch_(watch), count_(count) {}
   void one_done() {
     const std::int64_t done = ++done_;
     if (std::this_thread::get_id() != caller_) return;
@@ -34,7 +34,7 @@ class Teller {
 
  private:
   static constexpr std::chrono::milliseconds interval{500};
-  const Compute::Watch& watch_;
+  const Executor::Watch& watch_;
   std::int64_t count_;
   std::thread::id caller_ = std::this_thread::get_id();
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + interval;
@@ -52,7 +52,7 @@ std::size_t threads_with_room(int count) {
 
 }  // namespace
 
-struct Compute::Pool {
+struct Executor::Pool {
   explicit Pool(int count) {
     threads.reserve(static_cast<std::size_t>(count));
     // Where the system gives fewer, half of what it gives: the work needs room beside their stacks.
@@ -153,19 +153,19 @@ struct Compute::Pool {
   Job* current = nullptr;
 };
 
-Compute::Compute(int threads, const std::atomic<bool>* interrupt, Watch watch)
+Executor::Executor(int threads, const std::atomic<bool>* interrupt, Watch watch)
     : pool_(std::make_unique<Pool>(std::max(1, threads))), interrupt_(interrupt), watch_(std::move(watch)) {}
-Compute::~Compute() = default;
+Executor::~Executor() = default;
 
-int Compute::threads() const {
+int Executor::threads() const {
   return static_cast<int>(pool_->threads.size()) + 1;
 }
 
-void Compute::check_interrupt() const {
+void Executor::check_interrupt() const {
   if (interrupt_ != nullptr && interrupt_->load(std::memory_order_relaxed)) throw Interrupted("interrupted");
 }
 
-void Compute::for_each(std::int64_t count, const std::function<void(std::int64_t)>& task) const {
+void Executor::for_each(std::int64_t count, const std::function<void(std::int64_t)>& task) const {
   std::optional<Teller> teller;
   if (watch_ && !inside_task) teller.emplace(watch_, count);
   const std::function<void(std::int64_t)> guarded = [&](std::int64_t number) {
@@ -176,7 +176,7 @@ void Compute::for_each(std::int64_t count, const std::function<void(std::int64_t
   run_tasks(count, guarded);
 }
 
-void Compute::run_tasks(std::int64_t count, const std::function<void(std::int64_t)>& task) const {
+void Executor::run_tasks(std::int64_t count, const std::function<void(std::int64_t)>& task) const {
   if (inside_task || threads() == 1 || count <= 1) {
     for (std::int64_t number = 0; number < count; ++number)
       task(number);
@@ -189,7 +189,7 @@ void Compute::run_tasks(std::int64_t count, const std::function<void(std::int64_
   if (job.failure) std::rethrow_exception(job.failure);
 }
 
-void Compute::for_blocks(std::int64_t items, std::int64_t block, const std::function<void(Range)>& task) const {
+void Executor::for_blocks(std::int64_t items, std::int64_t block, const std::function<void(Range)>& task) const {
   for_each((items + block - 1) / block, [&](std::int64_t number) {
     task({number * block, std::min(items, (number + 1) * block)});
   });
@@ -199,7 +199,7 @@ std::int64_t block_size(std::int64_t items) {
   return std::max<std::int64_t>(512, (items + 255) / 256);
 }
 
-Vector Compute::sum_over(std::int64_t items, Index size, const std::function<void(Range, Vector&)>& task) const {
+Vector Executor::sum_over(std::int64_t items, Index size, const std::function<void(Range, Vector&)>& task) const {
   const std::int64_t block = block_size(items);
   const std::int64_t blocks = std::max<std::int64_t>(1, (items + block - 1) / block);
   std::vector<Vector> sums(static_cast<std::size_t>(blocks));
@@ -216,10 +216,10 @@ Vector Compute::sum_over(std::int64_t items, Index size, const std::function<voi
 }
 
 /// Every thread of the executor serves: it has the next thing given, works on it, and hands in what it made.
-class Compute::OrderedWork {
+class Executor::OrderedWork {
  public:
-  OrderedWork(const Compute& compute, const OrderedSteps& steps)
-      : compute_(compute), steps_(steps), outcomes_(compute.most_under_way()) {}
+  OrderedWork(const Executor& executor, const OrderedSteps& steps)
+      : executor_(executor), steps_(steps), outcomes_(executor.most_under_way()) {}
 
   void serve() {
     while (true) {
@@ -232,7 +232,7 @@ class Compute::OrderedWork {
       Outcome outcome{/*is_ready=*/true, {}};
       bool is_more = false;
       try {
-        compute_.check_interrupt();
+        executor_.check_interrupt();
         is_more = steps_.give(slot);
       } catch (...) {
         outcome.failure = std::current_exception();
@@ -290,7 +290,7 @@ class Compute::OrderedWork {
     is_taking_ = false;
   }
 
-  const Compute& compute_;
+  const Executor& executor_;
   const OrderedSteps& steps_;
   std::mutex mutex_;  // of all below
   std::condition_variable changed_;
@@ -300,7 +300,7 @@ class Compute::OrderedWork {
   std::exception_ptr failure_;
 };
 
-void Compute::run_ordered(const OrderedSteps& steps) const {
+void Executor::run_ordered(const OrderedSteps& steps) const {
   OrderedWork work(*this, steps);
   run_tasks(threads(), [&](std::int64_t) { work.serve(); });
   work.throw_failure();

@@ -24,16 +24,16 @@ struct Range {
   std::int64_t size() const { return last - first; }
 };
 
-class Compute {
+class Executor {
  public:
   /// Told, on the calling thread, which share of a long piece of work is done.
   using Watch = std::function<void(double fraction)>;
 
   /// interrupt: where given and set, work stops with Interrupted before the next block.
-  explicit Compute(int threads, const std::atomic<bool>* interrupt = nullptr, Watch watch = {});
-  ~Compute();
-  Compute(const Compute&) = delete;
-  Compute& operator=(const Compute&) = delete;
+  explicit Executor(int threads, const std::atomic<bool>* interrupt = nullptr, Watch watch = {});
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
 
   int threads() const;
   const std::atomic<bool>* interrupt() const { return interrupt_; }

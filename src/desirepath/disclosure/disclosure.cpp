@@ -69,7 +69,7 @@ Hidden hide_and_company(const std::vector<double>& parts, const Disclosure& disc
   Hidden hidden(parts.size(), 0);
   double students = 0;
   for (const std::size_t i : order) {
-    if (disclosure.tells(parts[i]) && (parts[i] <= 0 || disclosure.tells(students))) continue;
+    if (disclosure.allows(parts[i]) && (parts[i] <= 0 || disclosure.allows(students))) continue;
     hidden[i] = 1;
     students = together(students, parts[i]);
   }

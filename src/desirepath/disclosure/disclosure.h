@@ -38,13 +38,13 @@ class Disclosure {
   void require_behind(std::span<const double> weights) const;
 
   /// Whether a number of students is none or enough.
-  bool tells(double students) const {
+  bool allows(double students) const {
     return students <= 0 || students >= static_cast<double>(least()) - rounding_of_sums;
   }
   /// Of a group whose size is told as well: whoever is not in it must be none or enough too.
-  bool tells(double students, double of) const { return tells(students) && tells(of - students); }
+  bool allows(double students, double of) const { return allows(students) && allows(of - students); }
   /// Enough, and not none.
-  bool rests(double students) const { return students > 0 && tells(students); }
+  bool rests(double students) const { return students > 0 && allows(students); }
 
   /// The parts of a whole that is told: the small ones, and the next larger ones until all that is hidden is enough
   /// together, for else it follows from the rest. Parts of nobody are told.
@@ -59,7 +59,7 @@ class Disclosure {
   double coarse_share(double students, double of) const;
 
   /// A group of `of` as it may be told: where all but a few are in it, all are.
-  double all_but_few(double students, double of) const { return tells(of - students) ? students : of; }
+  double all_but_few(double students, double of) const { return allows(of - students) ? students : of; }
 
   /// "fewer than 10"
   std::string few() const;

@@ -43,12 +43,12 @@ std::span<const LikelihoodKind> BernoulliEmission::likelihood_kinds() const {
 }
 
 RowScores summed_scores(const StepRows& rows, const LogScoreTable& base, const LogScoreTable& taken,
-                        const Compute& compute) {
+                        const Executor& executor) {
   const Index states = base.finite.cols();
   const bool zeros = taken.has_zeros() || base.has_zeros();
   RowScores scores;
   scores.log_likelihood.resize(rows.row_count(), states);
-  compute.for_blocks(rows.row_count(), 512, [&](Range range) {
+  executor.for_blocks(rows.row_count(), 512, [&](Range range) {
     Eigen::RowVectorXd counts(states);
     for (std::int64_t row = range.first; row < range.last; ++row) {
       auto target = scores.log_likelihood.row(row);
@@ -70,8 +70,8 @@ RowScores summed_scores(const StepRows& rows, const LogScoreTable& base, const L
   return scores;
 }
 
-RowScores BernoulliEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Compute& compute) const {
-  if (rows.all_known()) return summed_scores(rows, base_, taken_, compute);
+RowScores BernoulliEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Executor& executor) const {
+  if (rows.all_known()) return summed_scores(rows, base_, taken_, executor);
   // The base of a pattern lacks its unknown bits. Where one of them counts a zero, so does the base.
   LogScoreTable base{base_.finite.replicate(rows.pattern_count(), 1), {}};
   if (base_.has_zeros()) base.zeros = base_.zeros.replicate(rows.pattern_count(), 1);
@@ -81,7 +81,7 @@ RowScores BernoulliEmission::score(const StepRows& rows, LikelihoodKind, Precisi
       if (not_taken_.has_zeros()) base.zeros.row(p) -= not_taken_.zeros.row(bit);
     }
   }
-  return summed_scores(rows, base, taken_, compute);
+  return summed_scores(rows, base, taken_, executor);
 }
 
 namespace {
@@ -131,20 +131,20 @@ void BernoulliEmission::save(ArchiveWriter& archive, const std::string& prefix) 
   archive.add(prefix + ".probability", probability_);
 }
 
-RowMatrix weights_by_pattern(const StepRows& rows, const RowMatrix& responsibilities, const Compute& compute) {
+RowMatrix weights_by_pattern(const StepRows& rows, const RowMatrix& responsibilities, const Executor& executor) {
   const Index states = responsibilities.cols(), patterns = rows.pattern_count();
-  const Vector sums = compute.sum_over(rows.row_count(), patterns * states, [&](Range range, Vector& sum) {
+  const Vector sums = executor.sum_over(rows.row_count(), patterns * states, [&](Range range, Vector& sum) {
     for (std::int64_t row = range.first; row < range.last; ++row)
       sum.segment(rows.pattern_of(row) * states, states) += responsibilities.row(row).transpose();
   });
   return Eigen::Map<const RowMatrix>(sums.data(), patterns, states);
 }
 
-BitCounts count_bits(const StepRows& rows, const RowMatrix& responsibilities, const Compute& compute) {
+BitCounts count_bits(const StepRows& rows, const RowMatrix& responsibilities, const Executor& executor) {
   const Index bits = rows.bit_count(), states = responsibilities.cols();
   // Weight of each pattern; what a pattern knows, it knows of all bits it does not list.
   const Index patterns = rows.pattern_count();
-  const RowMatrix weights = weights_by_pattern(rows, responsibilities, compute);
+  const RowMatrix weights = weights_by_pattern(rows, responsibilities, executor);
   const Eigen::RowVectorXd total = weights.colwise().sum();
   BitCounts counts{RowMatrix::Zero(bits, states), total.replicate(bits, 1)};
   for (Index p = 1; p < patterns; ++p) {
@@ -153,7 +153,7 @@ BitCounts count_bits(const StepRows& rows, const RowMatrix& responsibilities, co
   }
   counts.known = counts.known.cwiseMax(0);  // rounding of the subtraction
   if (fits_a_block(bits * states)) {
-    const Vector sums = compute.sum_over(rows.row_count(), bits * states, [&](Range range, Vector& sum) {
+    const Vector sums = executor.sum_over(rows.row_count(), bits * states, [&](Range range, Vector& sum) {
       Eigen::Map<RowMatrix> taken(sum.data(), bits, states);
       for (std::int64_t row = range.first; row < range.last; ++row) {
         for (const Id bit : rows.taken(row))
@@ -163,7 +163,7 @@ BitCounts count_bits(const StepRows& rows, const RowMatrix& responsibilities, co
     counts.taken = Eigen::Map<const RowMatrix>(sums.data(), bits, states);
     return counts;
   }
-  compute.for_blocks(bits, 8, [&](Range range) {
+  executor.for_blocks(bits, 8, [&](Range range) {
     for (auto bit = static_cast<Id>(range.first); bit < range.last; ++bit) {
       auto sum = counts.taken.row(bit);
       for (const ColumnEntry& entry : rows.column(bit))
@@ -174,8 +174,8 @@ BitCounts count_bits(const StepRows& rows, const RowMatrix& responsibilities, co
 }
 
 std::unique_ptr<Emission> BernoulliLearner::maximise(const StepRows& rows, const RowMatrix& responsibilities,
-                                                     const Emission*, const Compute& compute) const {
-  BitCounts counts = count_bits(rows, responsibilities, compute);
+                                                     const Emission*, const Executor& executor) const {
+  BitCounts counts = count_bits(rows, responsibilities, executor);
   RowMatrix& probability = counts.taken;
   for (Index j = 0; j < probability.rows(); ++j) {
     for (Index k = 0; k < probability.cols(); ++k) {
@@ -256,8 +256,8 @@ class BernoulliLeftOut : public LeftOut {
 }  // namespace
 
 std::unique_ptr<LeftOut> BernoulliLearner::leave_out(const StepRows& rows, const RowMatrix& responsibilities,
-                                                     const Emission&, const Compute& compute) const {
-  return std::make_unique<BernoulliLeftOut>(rows, count_bits(rows, responsibilities, compute), options_.pseudocount);
+                                                     const Emission&, const Executor& executor) const {
+  return std::make_unique<BernoulliLeftOut>(rows, count_bits(rows, responsibilities, executor), options_.pseudocount);
 }
 
 std::string BernoulliLearner::misfit(const Emission& emission) const {

@@ -19,7 +19,7 @@ class BernoulliEmission : public Emission {
   Id bit_count() const override { return static_cast<Id>(probability_.rows()); }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
   RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
-                  const Compute& compute) const override;
+                  const Executor& executor) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override { return probability_; }
   std::int64_t parameter_count() const override { return probability_.size(); }
@@ -52,9 +52,9 @@ class BernoulliLearner : public EmissionLearner {
   explicit BernoulliLearner(const BernoulliOptions& options) : options_(options) {}
   std::string_view family() const override { return BernoulliEmission::family_name; }
   std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
-                                     const Compute& compute) const override;
+                                     const Executor& executor) const override;
   std::unique_ptr<LeftOut> leave_out(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
-                                     const Compute& compute) const override;
+                                     const Executor& executor) const override;
   std::string misfit(const Emission& emission) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;
   bool needs_previous(const StepRows&) const override { return false; }
@@ -69,16 +69,16 @@ EmissionFamily bernoulli_family();
 
 /// Log-likelihood of each row and state: the base of the row's pattern and what every bit taken adds to it.
 RowScores summed_scores(const StepRows& rows, const LogScoreTable& base, const LogScoreTable& taken,
-                        const Compute& compute);
+                        const Executor& executor);
 
 /// Expected weight of the rows of each pattern: patterns by states.
-RowMatrix weights_by_pattern(const StepRows& rows, const RowMatrix& responsibilities, const Compute& compute);
+RowMatrix weights_by_pattern(const StepRows& rows, const RowMatrix& responsibilities, const Executor& executor);
 
 /// Expected weight of each bit over the rows that know it: taken and known, bits by states.
 struct BitCounts {
   RowMatrix taken;
   RowMatrix known;
 };
-BitCounts count_bits(const StepRows& rows, const RowMatrix& responsibilities, const Compute& compute);
+BitCounts count_bits(const StepRows& rows, const RowMatrix& responsibilities, const Executor& executor);
 
 }  // namespace desirepath::inline emissions

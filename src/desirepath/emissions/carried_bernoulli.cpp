@@ -48,9 +48,9 @@ std::span<const LikelihoodKind> CarriedBernoulliEmission::likelihood_kinds() con
 }
 
 RowScores CarriedBernoulliEmission::score(const StepRows& rows, LikelihoodKind, Precision,
-                                          const Compute& compute) const {
+                                          const Executor& executor) const {
   assert(rows.all_known() && rows.bit_count() == bit_count());
-  return summed_scores(rows, base_, marks_, compute);
+  return summed_scores(rows, base_, marks_, executor);
 }
 
 std::unique_ptr<GivenPattern> CarriedBernoulliEmission::given(const UnknownBits&) const {
@@ -110,8 +110,8 @@ Vector shares_again(const StepRows& rows) {
 }  // namespace
 
 std::unique_ptr<Emission> CarriedBernoulliLearner::maximise(const StepRows& rows, const RowMatrix& responsibilities,
-                                                            const Emission*, const Compute& compute) const {
-  const BitCounts counts = count_bits(rows, responsibilities, compute);
+                                                            const Emission*, const Executor& executor) const {
+  const BitCounts counts = count_bits(rows, responsibilities, executor);
   const CourseMarks marks{rows.bit_count() / 3};
   const Index states = responsibilities.cols();
   const auto share = [](double taken, double of, double added_taken, double added) {

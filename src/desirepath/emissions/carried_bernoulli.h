@@ -34,7 +34,7 @@ class CarriedBernoulliEmission : public Emission {
   bool needs_history() const override { return true; }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
   RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
-                  const Compute& compute) const override;
+                  const Executor& executor) const override;
   /// Rows with history know everything: there is nothing to be given.
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   /// Both probabilities, one set above the other.
@@ -58,7 +58,7 @@ class CarriedBernoulliLearner : public EmissionLearner {
   std::string_view family() const override { return BernoulliEmission::family_name; }
   bool needs_history() const override { return true; }
   std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
-                                     const Compute& compute) const override;
+                                     const Executor& executor) const override;
   std::string misfit(const Emission& emission) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;
   bool needs_previous(const StepRows&) const override { return false; }

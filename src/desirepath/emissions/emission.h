@@ -87,13 +87,13 @@ class Emission {
 
   /// log p(known bits | state) of all rows.
   virtual RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
-                          const Compute& compute) const = 0;
+                          const Executor& executor) const = 0;
   /// The emission as rows of a pattern see it; must not outlive the emission.
   virtual std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const = 0;
   /// The same without shortcuts, where given() takes any: slower, perhaps sampled.
   virtual std::unique_ptr<GivenPattern> given_exactly(const UnknownBits& unknown) const { return given(unknown); }
   /// Whether score() is of something simpler, and what that costs.
-  virtual LikelihoodGap likelihood_gap(const StepRows&, LikelihoodKind, Precision, const Compute&) const { return {}; }
+  virtual LikelihoodGap likelihood_gap(const StepRows&, LikelihoodKind, Precision, const Executor&) const { return {}; }
   /// p(bit = 1 | state) with nothing known: bits by states.
   virtual RowMatrix bit_probabilities() const = 0;
   /// The courses it ties to each other, strongest first; empty where it knows no such ties.
@@ -134,29 +134,30 @@ class EmissionLearner {
   virtual bool needs_history() const { return false; }
   /// The M step EM starts from; whatever is drawn comes from the restart's own stream.
   virtual std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities, const RandomStream&,
-                                          const Compute& compute) const {
-    return maximise(rows, responsibilities, nullptr, compute);
+                                          const Executor& executor) const {
+    return maximise(rows, responsibilities, nullptr, executor);
   }
   /// The M step: responsibilities are rows by states (weighted, summed over equal rows). previous is null only where
   /// needs_previous() allows it.
   virtual std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities,
-                                             const Emission* previous, const Compute& compute) const = 0;
+                                             const Emission* previous, const Executor& executor) const = 0;
   /// Another emission worth trying beside maximise()'s; taken only if the objective is higher there. Null: none.
-  virtual std::unique_ptr<Emission> propose(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
+  virtual std::unique_ptr<Emission> propose(const StepRows&, const RowMatrix&, const Emission&, const Executor&) const {
     return nullptr;
   }
   /// Called once after EM, with the responsibilities the emission itself gives: what is set outside the climb, such as
   /// calibrated marginals. Null: the emission stays as it is.
-  virtual std::unique_ptr<Emission> finish(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
+  virtual std::unique_ptr<Emission> finish(const StepRows&, const RowMatrix&, const Emission&, const Executor&) const {
     return nullptr;
   }
   /// Called where the chain was then fitted anew to the mass of the states: the emission with the true share of every
   /// bit under the shares the states have now (periods of the step by states, rows sum to one). Null: it stays.
-  virtual std::unique_ptr<Emission> balance(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
+  virtual std::unique_ptr<Emission> balance(const StepRows&, const RowMatrix&, const Emission&, const Executor&) const {
     return nullptr;
   }
   /// For leave-one-out scores; null where the family has no such M step. Must not outlive rows and emission.
-  virtual std::unique_ptr<LeftOut> leave_out(const StepRows&, const RowMatrix&, const Emission&, const Compute&) const {
+  virtual std::unique_ptr<LeftOut> leave_out(const StepRows&, const RowMatrix&, const Emission&,
+                                             const Executor&) const {
     return nullptr;
   }
   /// The form EM climbs from where it starts at a finished emission. Null: as it is.

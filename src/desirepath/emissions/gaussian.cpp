@@ -109,13 +109,13 @@ Matrix GaussianEmission::covariance(Id state) const {
   return result;
 }
 
-const DenseForm& GaussianEmission::dense_form(const Compute& compute) const {
+const DenseForm& GaussianEmission::dense_form(const Executor& executor) const {
   std::call_once(form_made_, [&] {
     Vector log_determinants(static_cast<Index>(parameters_.cholesky.size()));
     for (std::size_t g = 0; g < parameters_.cholesky.size(); ++g)
       log_determinants[static_cast<Index>(g)] = log_determinant(parameters_.cholesky[g]);
-    form_ = std::make_unique<DenseForm>(precisions_of(parameters_.cholesky, compute), log_determinants,
-                                        parameters_.mean, bit_count(), compute);
+    form_ = std::make_unique<DenseForm>(precisions_of(parameters_.cholesky, executor), log_determinants,
+                                        parameters_.mean, bit_count(), executor);
   });
   return *form_;
 }
@@ -125,9 +125,10 @@ std::span<const LikelihoodKind> GaussianEmission::likelihood_kinds() const {
   return kinds;
 }
 
-const ThresholdedStates& GaussianEmission::thresholded(const Compute& compute) const {
-  std::call_once(thresholded_made_,
-                 [&] { thresholded_ = std::make_unique<ThresholdedStates>(thresholded_states(parameters_, compute)); });
+const ThresholdedStates& GaussianEmission::thresholded(const Executor& executor) const {
+  std::call_once(thresholded_made_, [&] {
+    thresholded_ = std::make_unique<ThresholdedStates>(thresholded_states(parameters_, executor));
+  });
   return *thresholded_;
 }
 
@@ -138,16 +139,16 @@ bool GaussianEmission::is_fitted(LikelihoodKind kind, Precision precision) const
 }
 
 RowScores GaussianEmission::score(const StepRows& rows, LikelihoodKind kind, Precision precision,
-                                  const Compute& compute) const {
+                                  const Executor& executor) const {
   if (kind == LikelihoodKind::density)
-    return {parameters_.is_dense() ? dense_scores(*this, rows, compute) : factor_scores(*this, rows, compute), {}};
-  if (parameters_.is_dense() && !is_fitted(kind, precision)) return whole_mass_scores(*this, rows, precision, compute);
-  return factor_mass_scores(thresholded(compute), rows, precision, compute);
+    return {parameters_.is_dense() ? dense_scores(*this, rows, executor) : factor_scores(*this, rows, executor), {}};
+  if (parameters_.is_dense() && !is_fitted(kind, precision)) return whole_mass_scores(*this, rows, precision, executor);
+  return factor_mass_scores(thresholded(executor), rows, precision, executor);
 }
 
 LikelihoodGap GaussianEmission::likelihood_gap(const StepRows& rows, LikelihoodKind kind, Precision precision,
-                                               const Compute& compute) const {
-  return is_fitted(kind, precision) ? gap_of_fit(*this, rows, compute) : LikelihoodGap{};
+                                               const Executor& executor) const {
+  return is_fitted(kind, precision) ? gap_of_fit(*this, rows, executor) : LikelihoodGap{};
 }
 
 std::unique_ptr<GivenPattern> GaussianEmission::given(const UnknownBits& unknown) const {
@@ -155,7 +156,8 @@ std::unique_ptr<GivenPattern> GaussianEmission::given(const UnknownBits& unknown
 }
 
 std::unique_ptr<GivenPattern> GaussianEmission::given_exactly(const UnknownBits& unknown) const {
-  return parameters_.is_dense() ? truncated_given(*this, unknown) : thresholded_given(thresholded(Compute(1)), unknown);
+  return parameters_.is_dense() ? truncated_given(*this, unknown)
+                                : thresholded_given(thresholded(Executor(1)), unknown);
 }
 
 RowMatrix GaussianEmission::bit_probabilities() const {

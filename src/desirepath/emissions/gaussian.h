@@ -43,10 +43,10 @@ class GaussianEmission : public Emission {
   const GaussianParameters& parameters() const { return parameters_; }
   Matrix covariance(Id state) const;
   /// The precisions of a dense covariance as scores; made once, when first asked for.
-  const DenseForm& dense_form(const Compute& compute) const;
+  const DenseForm& dense_form(const Executor& executor) const;
 
   /// The states thresholded at zero, with few factors (of a whole covariance: fitted); made once, when first asked for.
-  const ThresholdedStates& thresholded(const Compute& compute) const;
+  const ThresholdedStates& thresholded(const Executor& executor) const;
 
   std::string_view family() const override { return family_name; }
   Id state_count() const override { return static_cast<Id>(parameters_.mean.cols()); }
@@ -54,11 +54,11 @@ class GaussianEmission : public Emission {
   std::span<const LikelihoodKind> likelihood_kinds() const override;
   LikelihoodKind training_kind() const override { return LikelihoodKind::density; }
   RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
-                  const Compute& compute) const override;
+                  const Executor& executor) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   std::unique_ptr<GivenPattern> given_exactly(const UnknownBits& unknown) const override;
   LikelihoodGap likelihood_gap(const StepRows& rows, LikelihoodKind kind, Precision precision,
-                               const Compute& compute) const override;
+                               const Executor& executor) const override;
   RowMatrix bit_probabilities() const override;
   std::int64_t parameter_count() const override;
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
@@ -111,13 +111,13 @@ class GaussianLearner : public EmissionLearner {
   }
   std::string_view family() const override { return GaussianEmission::family_name; }
   std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities, const RandomStream& stream,
-                                  const Compute& compute) const override;
+                                  const Executor& executor) const override;
   std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
-                                     const Compute& compute) const override;
+                                     const Executor& executor) const override;
   std::unique_ptr<Emission> finish(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
-                                   const Compute& compute) const override;
+                                   const Executor& executor) const override;
   std::unique_ptr<Emission> balance(const StepRows& rows, const RowMatrix& state_shares, const Emission& emission,
-                                    const Compute& compute) const override;
+                                    const Executor& executor) const override;
   std::string misfit(const Emission& emission) const override;
   double term_size(const Emission& emission) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;
@@ -136,11 +136,11 @@ class GaussianLearner : public EmissionLearner {
  private:
   GaussianParameters maximise_dense(const StepRows& rows, const RowMatrix& responsibilities,
                                     const GaussianEmission* previous, const Vector& pooled,
-                                    const Compute& compute) const;
+                                    const Executor& executor) const;
   /// `parameters`: where the step begins; without means at the start.
   GaussianParameters maximise_factors(const StepRows& rows, const RowMatrix& responsibilities,
                                       GaussianParameters parameters, const Vector& pooled,
-                                      const Compute& compute) const;
+                                      const Executor& executor) const;
   GaussianOptions options_;
   CovarianceChoice covariance_;
 };

@@ -71,7 +71,7 @@ double marginal_precision(const Matrix& covariance, const Matrix& precision, dou
 }  // namespace
 
 DenseForm::DenseForm(const std::vector<Matrix>& precisions, const Vector& log_determinants, const RowMatrix& mean,
-                     Index known_count, const Compute& compute)
+                     Index known_count, const Executor& executor)
     : base_(mean.cols()),
       single_(mean.rows(), mean.cols()),
       pairs_(static_cast<Id>(mean.rows()), static_cast<Index>(precisions.size())),
@@ -80,7 +80,7 @@ DenseForm::DenseForm(const std::vector<Matrix>& precisions, const Vector& log_de
   const bool tied = precisions.size() == 1;
   for (std::size_t g = 0; g < precisions.size(); ++g)
     precision_diagonal_.col(static_cast<Index>(g)) = precisions[g].diagonal();
-  compute.for_each(mean.cols(), [&](std::int64_t k) {
+  executor.for_each(mean.cols(), [&](std::int64_t k) {
     const Index g = tied ? 0 : k;
     const Vector above = mean.col(k).array() + 1;
     const Vector c = precisions[static_cast<std::size_t>(g)].selfadjointView<Eigen::Lower>() * above;
@@ -88,7 +88,7 @@ DenseForm::DenseForm(const std::vector<Matrix>& precisions, const Vector& log_de
     base_[k] =
         -0.5 * (static_cast<double>(known_count) * std::log(2 * std::numbers::pi) + log_determinants[g] + above.dot(c));
   });
-  compute.for_blocks(mean.rows(), 16, [&](Range range) {
+  executor.for_blocks(mean.rows(), 16, [&](Range range) {
     Vector scaled;
     for (auto bit = static_cast<Id>(range.first); bit < range.last; ++bit) {
       for (std::size_t g = 0; g < precisions.size(); ++g) {
@@ -99,10 +99,10 @@ DenseForm::DenseForm(const std::vector<Matrix>& precisions, const Vector& log_de
   });
 }
 
-void DenseForm::score(const StepRows& rows, Range range, RowMatrix& out, const Compute& compute) const {
+void DenseForm::score(const StepRows& rows, Range range, RowMatrix& out, const Executor& executor) const {
   // Blocks so large that a pass over the table of pairs serves many rows.
   const std::int64_t block = std::clamp<std::int64_t>((range.size() + 7) / 8, 256, 4096);
-  compute.for_blocks(range.size(), block, [&](Range part) {
+  executor.for_blocks(range.size(), block, [&](Range part) {
     const Range here{range.first + part.first, range.first + part.last};
     RowMatrix pairs = RowMatrix::Zero(here.size(), pairs_.lane_count());
     pairs_.add_to(rows, here, pairs);
@@ -136,17 +136,17 @@ Matrix covariance_of(const Matrix& cholesky) {
   return cholesky.triangularView<Eigen::Lower>() * Matrix(cholesky.triangularView<Eigen::Lower>()).transpose();
 }
 
-std::vector<Matrix> covariances_of(const std::vector<Matrix>& cholesky, const Compute& compute) {
+std::vector<Matrix> covariances_of(const std::vector<Matrix>& cholesky, const Executor& executor) {
   std::vector<Matrix> covariances(cholesky.size());
-  compute.for_each(static_cast<std::int64_t>(cholesky.size()), [&](std::int64_t g) {
+  executor.for_each(static_cast<std::int64_t>(cholesky.size()), [&](std::int64_t g) {
     covariances[static_cast<std::size_t>(g)] = covariance_of(cholesky[static_cast<std::size_t>(g)]);
   });
   return covariances;
 }
 
-std::vector<Matrix> precisions_of(const std::vector<Matrix>& cholesky, const Compute& compute) {
+std::vector<Matrix> precisions_of(const std::vector<Matrix>& cholesky, const Executor& executor) {
   std::vector<Matrix> precisions(cholesky.size());
-  compute.for_each(static_cast<std::int64_t>(cholesky.size()), [&](std::int64_t g) {
+  executor.for_each(static_cast<std::int64_t>(cholesky.size()), [&](std::int64_t g) {
     Matrix inverse = cholesky[static_cast<std::size_t>(g)];
     invert_lower(inverse);
     Matrix& precision = precisions[static_cast<std::size_t>(g)];
@@ -156,15 +156,15 @@ std::vector<Matrix> precisions_of(const std::vector<Matrix>& cholesky, const Com
   return precisions;
 }
 
-RowMatrix dense_scores(const GaussianEmission& emission, const StepRows& rows, const Compute& compute) {
+RowMatrix dense_scores(const GaussianEmission& emission, const StepRows& rows, const Executor& executor) {
   const GaussianParameters& parameters = emission.parameters();
   RowMatrix out(rows.row_count(), emission.state_count());
   if (rows.end_row(0) > rows.first_row(0))
-    emission.dense_form(compute).score(rows, {rows.first_row(0), rows.end_row(0)}, out, compute);
+    emission.dense_form(executor).score(rows, {rows.first_row(0), rows.end_row(0)}, out, executor);
   if (rows.all_known()) return out;
 
-  const std::vector<Matrix> covariances = covariances_of(parameters.cholesky, compute);
-  std::vector<Matrix> precisions = precisions_of(parameters.cholesky, compute);
+  const std::vector<Matrix> covariances = covariances_of(parameters.cholesky, executor);
+  std::vector<Matrix> precisions = precisions_of(parameters.cholesky, executor);
   const auto groups = static_cast<std::int64_t>(covariances.size());
   const bool tied = parameters.is_tied();
   for (Id pattern = 1; pattern < rows.pattern_count(); ++pattern) {
@@ -175,19 +175,19 @@ RowMatrix dense_scores(const GaussianEmission& emission, const StepRows& rows, c
     if (range.size() >= few_rows) {
       std::vector<Matrix> marginal(covariances.size());
       Vector log_determinants(groups);
-      compute.for_each(groups, [&](std::int64_t number) {
+      executor.for_each(groups, [&](std::int64_t number) {
         const auto g = static_cast<std::size_t>(number);
         log_determinants[number] = marginal_precision(
             covariances[g], precisions[g], log_determinant(parameters.cholesky[g]), known, unknown, marginal[g]);
       });
-      DenseForm(marginal, log_determinants, parameters.mean, static_cast<Index>(known.size()), compute)
-          .score(rows, range, out, compute);
+      DenseForm(marginal, log_determinants, parameters.mean, static_cast<Index>(known.size()), executor)
+          .score(rows, range, out, executor);
       continue;
     }
     std::vector<Id> place(static_cast<std::size_t>(emission.bit_count()), -1);
     for (std::size_t i = 0; i < known.size(); ++i)
       place[static_cast<std::size_t>(known[i])] = static_cast<Id>(i);
-    compute.for_each(groups, [&](std::int64_t g) {
+    executor.for_each(groups, [&](std::int64_t g) {
       Matrix factor = covariances[static_cast<std::size_t>(g)](known, known);
       require_factor(factorise(factor));
       const double base =

@@ -12,9 +12,9 @@ class DenseForm {
  public:
   /// precisions: lower triangles, one a state or one for all, zero outside the known bits.
   DenseForm(const std::vector<Matrix>& precisions, const Vector& log_determinants, const RowMatrix& mean,
-            Index known_count, const Compute& compute);
+            Index known_count, const Executor& executor);
   /// Rows of the range, into out's rows of the same numbers.
-  void score(const StepRows& rows, Range range, RowMatrix& out, const Compute& compute) const;
+  void score(const StepRows& rows, Range range, RowMatrix& out, const Executor& executor) const;
   /// bits by covariances.
   const Matrix& precision_diagonal() const { return precision_diagonal_; }
   const Vector& log_determinants() const { return log_determinants_; }
@@ -43,10 +43,10 @@ DenseConditional condition(const Matrix& covariance, const UnknownBits& unknown)
 
 /// From lower factors: whole covariances, and lower triangles of precisions.
 Matrix covariance_of(const Matrix& cholesky);
-std::vector<Matrix> covariances_of(const std::vector<Matrix>& cholesky, const Compute& compute);
-std::vector<Matrix> precisions_of(const std::vector<Matrix>& cholesky, const Compute& compute);
+std::vector<Matrix> covariances_of(const std::vector<Matrix>& cholesky, const Executor& executor);
+std::vector<Matrix> precisions_of(const std::vector<Matrix>& cholesky, const Executor& executor);
 
-RowMatrix dense_scores(const GaussianEmission& emission, const StepRows& rows, const Compute& compute);
+RowMatrix dense_scores(const GaussianEmission& emission, const StepRows& rows, const Executor& executor);
 std::unique_ptr<GivenPattern> dense_given(const GaussianEmission& emission, const UnknownBits& unknown);
 
 }  // namespace desirepath::inline emissions

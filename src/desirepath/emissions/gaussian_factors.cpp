@@ -66,7 +66,7 @@ struct PatternForm {
 
 }  // namespace
 
-RowMatrix factor_scores(const GaussianEmission& emission, const StepRows& rows, const Compute& compute) {
+RowMatrix factor_scores(const GaussianEmission& emission, const StepRows& rows, const Executor& executor) {
   const GaussianParameters& parameters = emission.parameters();
   const Index states = emission.state_count(), factors = parameters.loading.front().cols();
   RowMatrix out(rows.row_count(), states);
@@ -74,7 +74,7 @@ RowMatrix factor_scores(const GaussianEmission& emission, const StepRows& rows, 
     const Range range{rows.first_row(pattern), rows.end_row(pattern)};
     if (range.size() == 0) continue;
     const PatternForm form(parameters, rows.unknown(pattern));
-    compute.for_blocks(range.size(), 512, [&](Range part) {
+    executor.for_blocks(range.size(), 512, [&](Range part) {
       Eigen::RowVectorXd sum(states * factors);
       for (std::int64_t row = range.first + part.first; row < range.first + part.last; ++row) {
         auto target = out.row(row);

@@ -16,7 +16,7 @@ struct FactorsGivenRow {
   FactorsGivenRow(const GaussianParameters& parameters, Index state, const UnknownBits& unknown);
 };
 
-RowMatrix factor_scores(const GaussianEmission& emission, const StepRows& rows, const Compute& compute);
+RowMatrix factor_scores(const GaussianEmission& emission, const StepRows& rows, const Executor& executor);
 std::unique_ptr<GivenPattern> factor_given(const GaussianEmission& emission, const UnknownBits& unknown);
 
 }  // namespace desirepath::inline emissions

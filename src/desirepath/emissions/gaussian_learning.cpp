@@ -72,7 +72,7 @@ void add_unknown(Moments& moments, std::size_t group, const std::vector<Index>& 
 }
 
 Moments expected_moments(const StepRows& rows, const RowMatrix& responsibilities, bool tied,
-                         const GaussianEmission* previous, const Compute& compute) {
+                         const GaussianEmission* previous, const Executor& executor) {
   const Id bits = rows.bit_count();
   const Index states = responsibilities.cols();
   const auto groups = static_cast<std::size_t>(tied ? 1 : states);
@@ -85,7 +85,7 @@ Moments expected_moments(const StepRows& rows, const RowMatrix& responsibilities
         first.col(k) = second[static_cast<std::size_t>(k)].diagonal();
       return first;
     }
-    compute.for_blocks(bits, 8, [&](Range block) {
+    executor.for_blocks(bits, 8, [&](Range block) {
       for (auto bit = static_cast<Id>(block.first); bit < block.last; ++bit) {
         for (const ColumnEntry& entry : rows.column(bit, range.first, range.last))
           first.row(bit) += responsibilities.row(entry.row);
@@ -96,9 +96,9 @@ Moments expected_moments(const StepRows& rows, const RowMatrix& responsibilities
 
   const Range complete{rows.first_row(0), rows.end_row(0)};
   Moments moments;
-  moments.second = pair_moments(rows, complete, lanes, compute);
+  moments.second = pair_moments(rows, complete, lanes, executor);
   moments.first = first_moments(complete, moments.second);
-  const RowMatrix weights = weights_by_pattern(rows, responsibilities, compute);
+  const RowMatrix weights = weights_by_pattern(rows, responsibilities, executor);
   moments.weight = weights.row(0).transpose();
   if (rows.all_known()) return moments;
 
@@ -107,20 +107,20 @@ Moments expected_moments(const StepRows& rows, const RowMatrix& responsibilities
   std::vector<Matrix> covariances;
   if (previous != nullptr) {
     mean = (previous->parameters().mean.array() + 1) / 2;
-    covariances = covariances_of(previous->parameters().cholesky, compute);
+    covariances = covariances_of(previous->parameters().cholesky, executor);
   } else {
-    const BitCounts counts = count_bits(rows, responsibilities, compute);
+    const BitCounts counts = count_bits(rows, responsibilities, executor);
     mean = (counts.taken.array() + 0.5) / (counts.known.array() + 1);
   }
   for (Id pattern = 1; pattern < rows.pattern_count(); ++pattern) {
     const Range range{rows.first_row(pattern), rows.end_row(pattern)};
     if (range.size() == 0) continue;
-    const std::vector<Matrix> second = pair_moments(rows, range, lanes, compute);
+    const std::vector<Matrix> second = pair_moments(rows, range, lanes, executor);
     const RowMatrix first = first_moments(range, second);
     const Vector weight = weights.row(pattern).transpose();
     moments.first += first;
     moments.weight += weight;
-    compute.for_each(static_cast<std::int64_t>(groups), [&](std::int64_t number) {
+    executor.for_each(static_cast<std::int64_t>(groups), [&](std::int64_t number) {
       const auto g = static_cast<std::size_t>(number);
       std::vector<Index> members;
       for (Index k = tied ? 0 : number; k < (tied ? states : number + 1); ++k) {
@@ -207,8 +207,8 @@ std::unique_ptr<Emission> uncalibrated(GaussianParameters parameters) {
 }  // namespace
 
 std::unique_ptr<Emission> GaussianLearner::start(const StepRows& rows, const RowMatrix& responsibilities,
-                                                 const RandomStream& stream, const Compute& compute) const {
-  if (covariance_.is_dense()) return maximise(rows, responsibilities, nullptr, compute);
+                                                 const RandomStream& stream, const Executor& executor) const {
+  if (covariance_.is_dense()) return maximise(rows, responsibilities, nullptr, executor);
   // Loadings at random, a third of each variance; the first steps turn them like a power iteration.
   const Index bits = rows.bit_count(), states = responsibilities.cols();
   const Index factors = std::min<Index>(covariance_.factors, bits);
@@ -224,27 +224,27 @@ std::unique_ptr<Emission> GaussianLearner::start(const StepRows& rows, const Row
     }
     parameters.loading.push_back(std::move(loading));
   }
-  return uncalibrated(maximise_factors(rows, responsibilities, std::move(parameters), pooled, compute));
+  return uncalibrated(maximise_factors(rows, responsibilities, std::move(parameters), pooled, executor));
 }
 
 std::unique_ptr<Emission> GaussianLearner::maximise(const StepRows& rows, const RowMatrix& responsibilities,
-                                                    const Emission* previous, const Compute& compute) const {
+                                                    const Emission* previous, const Executor& executor) const {
   const auto* before = dynamic_cast<const GaussianEmission*>(previous);
   // A diagonal covariance draws nothing.
-  if (before == nullptr && !covariance_.is_dense()) return start(rows, responsibilities, RandomStream(0), compute);
+  if (before == nullptr && !covariance_.is_dense()) return start(rows, responsibilities, RandomStream(0), executor);
   const Vector pooled = pooled_variance(rows);
   return uncalibrated(covariance_.is_dense()
-                          ? maximise_dense(rows, responsibilities, before, pooled, compute)
-                          : maximise_factors(rows, responsibilities, before->parameters(), pooled, compute));
+                          ? maximise_dense(rows, responsibilities, before, pooled, executor)
+                          : maximise_factors(rows, responsibilities, before->parameters(), pooled, executor));
 }
 
 GaussianParameters GaussianLearner::maximise_dense(const StepRows& rows, const RowMatrix& responsibilities,
                                                    const GaussianEmission* previous, const Vector& pooled,
-                                                   const Compute& compute) const {
+                                                   const Executor& executor) const {
   const bool tied = covariance_.shape == CovarianceShape::tied;
   const Index bits = rows.bit_count(), states = responsibilities.cols();
   const double prior = prior_students(rows.bit_count());
-  Moments moments = expected_moments(rows, responsibilities, tied, previous, compute);
+  Moments moments = expected_moments(rows, responsibilities, tied, previous, executor);
   GaussianParameters parameters;
   parameters.mean.resize(bits, states);
   RowMatrix share(bits, states);
@@ -255,7 +255,7 @@ GaussianParameters GaussianLearner::maximise_dense(const StepRows& rows, const R
                        : Vector(moments.first.rowwise().sum() / std::max(moments.weight.sum(), no_weight));
     parameters.mean.col(k) = 2 * share.col(k).array() - 1;
   }
-  compute.for_each(static_cast<std::int64_t>(moments.second.size()), [&](std::int64_t g) {
+  executor.for_each(static_cast<std::int64_t>(moments.second.size()), [&](std::int64_t g) {
     Matrix& matrix = moments.second[static_cast<std::size_t>(g)];
     double weight = 0;
     for (Index k = tied ? 0 : g; k < (tied ? states : g + 1); ++k) {
@@ -293,7 +293,7 @@ namespace {
 
 /// One step of the EM of factor analysis for one state: factors given the known bits, then each bit regressed on them.
 void step_factors(GaussianParameters& parameters, Index state, const StepRows& rows, const RowMatrix& responsibilities,
-                  const Vector& pooled, double prior, double ridge, const Compute& compute) {
+                  const Vector& pooled, double prior, double ridge, const Executor& executor) {
   const Index bits = rows.bit_count(), factors = parameters.loading.front().cols(), size = factors + 1;
   RowMatrix expected(rows.row_count(), size);  // E[z], 1
   std::vector<Matrix> by_pattern(static_cast<std::size_t>(rows.pattern_count()), Matrix::Zero(size, size));
@@ -301,7 +301,7 @@ void step_factors(GaussianParameters& parameters, Index state, const StepRows& r
     const Range range{rows.first_row(pattern), rows.end_row(pattern)};
     if (range.size() == 0) continue;
     const FactorsGivenRow posterior(parameters, state, rows.unknown(pattern));
-    const Vector sums = compute.sum_over(range.size(), size * size, [&](Range part, Vector& sum) {
+    const Vector sums = executor.sum_over(range.size(), size * size, [&](Range part, Vector& sum) {
       Vector whitened(factors);
       Eigen::Map<Matrix> products(sum.data(), size, size);
       for (std::int64_t row = range.first + part.first; row < range.first + part.last; ++row) {
@@ -322,7 +322,7 @@ void step_factors(GaussianParameters& parameters, Index state, const StepRows& r
   for (const Matrix& products : by_pattern)
     all += products;
   RowMatrix& loading = parameters.loading[static_cast<std::size_t>(state)];
-  compute.for_blocks(bits, 8, [&](Range block) {
+  executor.for_blocks(bits, 8, [&](Range block) {
     for (auto bit = static_cast<Id>(block.first); bit < block.last; ++bit) {
       Matrix products = all;
       for (Id pattern = 1; pattern < rows.pattern_count(); ++pattern) {
@@ -350,13 +350,13 @@ void step_factors(GaussianParameters& parameters, Index state, const StepRows& r
 
 GaussianParameters GaussianLearner::maximise_factors(const StepRows& rows, const RowMatrix& responsibilities,
                                                      GaussianParameters parameters, const Vector& pooled,
-                                                     const Compute& compute) const {
+                                                     const Executor& executor) const {
   const Index bits = rows.bit_count(), states = responsibilities.cols();
   const double prior = prior_students(rows.bit_count());
   const bool first = parameters.mean.size() == 0;
   if (first || rows.all_known()) {
     // With nothing missing the mean is the sample's, whatever the factors.
-    const BitCounts counts = count_bits(rows, responsibilities, compute);
+    const BitCounts counts = count_bits(rows, responsibilities, executor);
     const Vector taken = counts.taken.rowwise().sum(), known = counts.known.rowwise().sum();
     parameters.mean.resize(bits, states);
     for (Index j = 0; j < bits; ++j) {
@@ -370,16 +370,16 @@ GaussianParameters GaussianLearner::maximise_factors(const StepRows& rows, const
   const int steps = first && parameters.loading.front().cols() > 0 ? first_factor_steps : 1;
   for (int step = 0; step < steps; ++step) {
     for (Index k = 0; k < states; ++k)
-      step_factors(parameters, k, rows, responsibilities, pooled, prior, options_.ridge, compute);
+      step_factors(parameters, k, rows, responsibilities, pooled, prior, options_.ridge, executor);
   }
   return parameters;
 }
 
 std::unique_ptr<Emission> GaussianLearner::finish(const StepRows& rows, const RowMatrix& responsibilities,
-                                                  const Emission& emission, const Compute& compute) const {
+                                                  const Emission& emission, const Executor& executor) const {
   if (options_.calibrate == Calibration::none) return nullptr;
   GaussianParameters parameters = dynamic_cast<const GaussianEmission&>(emission).parameters();
-  const BitCounts counts = count_bits(rows, responsibilities, compute);
+  const BitCounts counts = count_bits(rows, responsibilities, executor);
   const double a = std::max(options_.pseudocount, 1e-6);  // a share of 0 or 1 has no finite mean
   for (Index j = 0; j < parameters.mean.rows(); ++j) {
     for (Index k = 0; k < parameters.mean.cols(); ++k)
@@ -389,10 +389,10 @@ std::unique_ptr<Emission> GaussianLearner::finish(const StepRows& rows, const Ro
 }
 
 std::unique_ptr<Emission> GaussianLearner::balance(const StepRows& rows, const RowMatrix& state_shares,
-                                                   const Emission& emission, const Compute& compute) const {
+                                                   const Emission& emission, const Executor& executor) const {
   GaussianParameters parameters = dynamic_cast<const GaussianEmission&>(emission).parameters();
   const RowMatrix weights = Eigen::Map<const Vector>(rows.weights().data(), static_cast<Index>(rows.weights().size()));
-  const BitCounts counts = count_bits(rows, weights, compute);
+  const BitCounts counts = count_bits(rows, weights, executor);
   const double a = std::max(options_.pseudocount, 1e-6);
   const Index courses = parameters.mean.rows() / state_shares.rows();
   for (Index j = 0; j < parameters.mean.rows(); ++j) {
@@ -416,7 +416,7 @@ std::unique_ptr<Emission> GaussianLearner::balance(const StepRows& rows, const R
 double GaussianLearner::term_size(const Emission& emission) const {
   const auto& gaussian = dynamic_cast<const GaussianEmission&>(emission);
   const GaussianParameters& parameters = gaussian.parameters();
-  return parameters.is_dense() ? gaussian.dense_form(Compute(1)).precision_diagonal().colwise().sum().maxCoeff()
+  return parameters.is_dense() ? gaussian.dense_form(Executor(1)).precision_diagonal().colwise().sum().maxCoeff()
                                : parameters.noise.array().inverse().colwise().sum().maxCoeff();
 }
 
@@ -448,7 +448,7 @@ double GaussianLearner::log_prior(const StepRows& rows, const Emission& emission
   // `prior` students who vary as all do, each course on its own.
   double sum = 0;
   if (parameters.is_dense()) {
-    const DenseForm& form = gaussian.dense_form(Compute(1));
+    const DenseForm& form = gaussian.dense_form(Executor(1));
     sum = form.log_determinants().sum() + (form.precision_diagonal().transpose() * pooled).sum();
   } else {
     for (Index k = 0; k < parameters.noise.cols(); ++k)

@@ -22,7 +22,7 @@ constexpr double ep_error = 0.01;
 
 }  // namespace
 
-ThresholdedStates thresholded_states(const GaussianParameters& parameters, const Compute& compute, Index factors) {
+ThresholdedStates thresholded_states(const GaussianParameters& parameters, const Executor& executor, Index factors) {
   const Index states = parameters.mean.cols(), bits = parameters.mean.rows();
   std::vector<std::optional<ThresholdedFactors>> made(static_cast<std::size_t>(states));
   Vector residual = Vector::Zero(states);
@@ -32,7 +32,7 @@ ThresholdedStates thresholded_states(const GaussianParameters& parameters, const
     return fit_factors(correlation_of(covariance), std::clamp<Index>(bits / 2, 1, factors));
   };
   if (parameters.is_tied()) tied = fit(0);
-  compute.for_each(states, [&](std::int64_t k) {
+  executor.for_each(states, [&](std::int64_t k) {
     const Vector threshold = parameters.standard_mean.col(k);
     RowMatrix loading;
     Vector noise;
@@ -57,23 +57,23 @@ ThresholdedStates thresholded_states(const GaussianParameters& parameters, const
 }
 
 RowScores factor_mass_scores(const ThresholdedStates& thresholded, const StepRows& rows, Precision precision,
-                             const Compute& compute) {
+                             const Executor& executor) {
   const auto states = static_cast<Index>(thresholded.states.size());
   RowScores scores;
-  scores.log_likelihood = scores_by_ep(thresholded.states, rows, compute);
+  scores.log_likelihood = scores_by_ep(thresholded.states, rows, executor);
   scores.standard_error = RowMatrix::Constant(rows.row_count(), states, ep_error);
   if (precision != Precision::sampled) return scores;
   const RowMatrix approximate = scores.log_likelihood;
   std::vector<FactorSampler> samplers;
   for (const ThresholdedFactors& factors : thresholded.states)
     samplers.emplace_back(factors, FactorSamplerOptions{.points = 32}, RandomStream(0).child("mass"));
-  compute.for_blocks(rows.row_count(), 128, [&](Range range) {
+  executor.for_blocks(rows.row_count(), 128, [&](Range range) {
     for (Index k = 0; k < states; ++k) {
       FactorEp ep(thresholded.states[static_cast<std::size_t>(k)], score_tolerance);
       for (std::int64_t row = range.first; row < range.last; ++row) {
         if (approximate(row, k) < approximate.row(row).maxCoeff() - near_best) continue;
         const KnownSigns signs = signs_of(rows, row);
-        const FactorEstimate found = samplers[static_cast<std::size_t>(k)].estimate(signs, ep.solve(signs), compute);
+        const FactorEstimate found = samplers[static_cast<std::size_t>(k)].estimate(signs, ep.solve(signs), executor);
         scores.log_likelihood(row, k) = std::min(0.0, found.log_probability);
         scores.standard_error(row, k) = std::max(found.standard_error, found.log_probability);
       }

@@ -15,12 +15,12 @@ struct ThresholdedStates {
   double residual = 0;
 };
 /// factors: of the fit to a whole covariance.
-ThresholdedStates thresholded_states(const GaussianParameters& parameters, const Compute& compute, Index factors = 8);
+ThresholdedStates thresholded_states(const GaussianParameters& parameters, const Executor& executor, Index factors = 8);
 
 /// log P of the known bits in every state: by expectation propagation, or importance sampling for the states near the
 /// row's best.
 RowScores factor_mass_scores(const ThresholdedStates& thresholded, const StepRows& rows, Precision precision,
-                             const Compute& compute);
+                             const Executor& executor);
 
 /// p(bit | known bits) by truncation, sampled, with standard errors.
 std::unique_ptr<GivenPattern> thresholded_given(const ThresholdedStates& thresholded, const UnknownBits& unknown);

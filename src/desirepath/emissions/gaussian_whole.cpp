@@ -54,9 +54,9 @@ std::vector<Id> places_of(std::span<const Id> taken, const std::vector<Id>& bits
 /// The states over the bits that one or more patterns know.
 class WholeStates {
  public:
-  WholeStates(const GaussianEmission& emission, std::vector<Id> bits, const Compute& compute)
+  WholeStates(const GaussianEmission& emission, std::vector<Id> bits, const Executor& executor)
       : bits_(std::move(bits)), states_(static_cast<std::size_t>(emission.state_count())) {
-    compute.for_each(emission.state_count(), [&](std::int64_t k) {
+    executor.for_each(emission.state_count(), [&](std::int64_t k) {
       StateProblem state(emission, k, bits_);
       states_[static_cast<std::size_t>(k)].emplace(std::move(state.mean), std::move(state.correlation));
     });
@@ -100,7 +100,7 @@ class WholeStates {
 
 /// Replaces the values of the states near the best by sampled ones.
 void sample_near_states(const GaussianEmission& emission, const StepRows& rows, RowScores& scores,
-                        const Compute& compute) {
+                        const Executor& executor) {
   const Index states = emission.state_count();
   for (Id pattern = 0; pattern < rows.pattern_count(); ++pattern) {
     const std::int64_t first = rows.first_row(pattern), count = rows.end_row(pattern) - first;
@@ -109,7 +109,7 @@ void sample_near_states(const GaussianEmission& emission, const StepRows& rows, 
     for (Index k = 0; k < states; ++k) {
       const StateProblem state(emission, k, known);
       const RandomStream stream = RandomStream(0).child("mass").child(static_cast<std::uint64_t>(k));
-      compute.for_blocks(count, 4, [&](Range range) {
+      executor.for_blocks(count, 4, [&](Range range) {
         for (std::int64_t row = first + range.first; row < first + range.last; ++row) {
           // The rough ones stay: they are the only ones with an error of nats.
           if (scores.standard_error(row, k) >= rough_error) continue;
@@ -117,7 +117,7 @@ void sample_near_states(const GaussianEmission& emission, const StepRows& rows, 
           options.estimator = OrthantEstimator::tilted;
           options.samples = paths_of_score;
           const OrthantEstimate found =
-              estimate_orthant(state.with(places_of(rows.taken(row), known)), options, stream, compute);
+              estimate_orthant(state.with(places_of(rows.taken(row), known)), options, stream, executor);
           scores.log_likelihood(row, k) = found.log_probability;
           scores.standard_error(row, k) = *found.standard_error;
         }
@@ -137,7 +137,7 @@ Matrix correlation_of(const Matrix& covariance) {
 }
 
 RowScores whole_mass_scores(const GaussianEmission& emission, const StepRows& rows, Precision precision,
-                            const Compute& compute) {
+                            const Executor& executor) {
   const Index states = emission.state_count();
   RowScores scores{RowMatrix(rows.row_count(), states), RowMatrix(rows.row_count(), states)};
   std::optional<WholeStates> all_known;
@@ -146,27 +146,27 @@ RowScores whole_mass_scores(const GaussianEmission& emission, const StepRows& ro
     if (count == 0) continue;
     const UnknownBits& unknown = rows.unknown(pattern);
     const bool few = unknown.bits.size() <= few_unknown;
-    if (few && !all_known) all_known.emplace(emission, known_bits({}, emission.bit_count()), compute);
+    if (few && !all_known) all_known.emplace(emission, known_bits({}, emission.bit_count()), executor);
     std::optional<WholeStates> own;
-    if (!few) own.emplace(emission, known_bits(unknown, emission.bit_count()), compute);
+    if (!few) own.emplace(emission, known_bits(unknown, emission.bit_count()), executor);
     const WholeStates& whole = few ? *all_known : *own;
-    compute.for_blocks(count, 8, [&](Range range) {
+    executor.for_blocks(count, 8, [&](Range range) {
       for (std::int64_t row = first + range.first; row < first + range.last; ++row)
         whole.score(rows.taken(row), few ? std::span<const Id>(unknown.bits) : std::span<const Id>(),
                     scores.log_likelihood.row(row), scores.standard_error.row(row));
     });
   }
-  if (precision == Precision::sampled) sample_near_states(emission, rows, scores, compute);
+  if (precision == Precision::sampled) sample_near_states(emission, rows, scores, executor);
   return scores;
 }
 
-LikelihoodGap gap_of_fit(const GaussianEmission& emission, const StepRows& rows, const Compute& compute) {
-  const ThresholdedStates& fitted = emission.thresholded(compute);
+LikelihoodGap gap_of_fit(const GaussianEmission& emission, const StepRows& rows, const Executor& executor) {
+  const ThresholdedStates& fitted = emission.thresholded(executor);
   LikelihoodGap gap{concat("computed by a shortcut: how courses go together in a state is summed up in ",
                            fitted.states.front().factor_count(), " common factors"),
                     std::min(rows_compared, rows.row_count())};
   Vector difference(gap.rows);
-  compute.for_each(gap.rows, [&](std::int64_t i) {
+  executor.for_each(gap.rows, [&](std::int64_t i) {
     const std::int64_t row = i * rows.row_count() / gap.rows;
     Index best = 0;
     double value = -infinity;

@@ -37,11 +37,11 @@ std::span<const LikelihoodKind> HiddenTreeEmission::likelihood_kinds() const {
   return kinds;
 }
 
-RowScores HiddenTreeEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Compute& compute) const {
+RowScores HiddenTreeEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Executor& executor) const {
   const TimingRows& timings = timings_of(rows, shape(), retakes_);
   RowScores scores{RowMatrix(rows.row_count(), state_count()), {}};
   for (std::size_t k = 0; k < trees_.size(); ++k)
-    scores.log_likelihood.col(static_cast<Index>(k)) = score_hidden_tree(*trees_[k], timings, compute);
+    scores.log_likelihood.col(static_cast<Index>(k)) = score_hidden_tree(*trees_[k], timings, executor);
   return scores;
 }
 

@@ -32,7 +32,7 @@ class HiddenTreeEmission : public Emission {
   bool fits(Id periods, Id courses) const override { return shape().periods == periods && shape().courses == courses; }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
   RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
-                  const Compute& compute) const override;
+                  const Executor& executor) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override;
   /// The edges of the trees: information and share over all of them.
@@ -88,12 +88,12 @@ class HiddenTreeLearner : public EmissionLearner {
   HiddenTreeLearner(const HiddenTreeOptions& options, const StepShape& shape);
   std::string_view family() const override { return HiddenTreeEmission::family_name; }
   std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities, const RandomStream& stream,
-                                  const Compute& compute) const override;
+                                  const Executor& executor) const override;
   std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
-                                     const Compute& compute) const override;
+                                     const Executor& executor) const override;
   std::string misfit(const Emission& emission) const override;
   std::unique_ptr<LeftOut> leave_out(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
-                                     const Compute& compute) const override;
+                                     const Executor& executor) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;
   bool needs_previous(const StepRows&) const override { return true; }
   double memory_estimate(Id bits, Id states, int threads) const override;

@@ -96,7 +96,7 @@ HiddenTreeCounts& HiddenTreeCounts::operator*=(double factor) {
 }
 
 HiddenTreeCounts count_hidden_tree(const HiddenTree& tree, const TimingRows& timings, std::span<const double> weights,
-                                   const Compute& compute) {
+                                   const Executor& executor) {
   const RowMatrix tables = own_tables(tree, timings);
   TreeSums total;
   total.resize(tree, tables.rows());
@@ -115,7 +115,7 @@ HiddenTreeCounts count_hidden_tree(const HiddenTree& tree, const TimingRows& tim
     const RestMessages rest(tree, group.rest);
     const auto rest_kinds = timings.rest_kinds(g);
     const std::int64_t rows = std::ssize(group.rows), passes = (rows + rows_a_pass - 1) / rows_a_pass;
-    compute.for_each(lane_count, [&](std::int64_t number) {
+    executor.for_each(lane_count, [&](std::int64_t number) {
       TreeSums& lane = lanes[static_cast<std::size_t>(number)];
       lane.clear_group();
       HiddenTreePass pass(tree, rest);
@@ -144,7 +144,7 @@ HiddenTreeCounts count_hidden_tree(const HiddenTree& tree, const TimingRows& tim
   return counts_from(tree, timings, tables, total);
 }
 
-Vector score_hidden_tree(const HiddenTree& tree, const TimingRows& timings, const Compute& compute) {
+Vector score_hidden_tree(const HiddenTree& tree, const TimingRows& timings, const Executor& executor) {
   const RowMatrix tables = own_tables(tree, timings);
   std::int64_t rows = 0;
   for (const TimingRows::Group& group : timings.groups())
@@ -154,7 +154,7 @@ Vector score_hidden_tree(const HiddenTree& tree, const TimingRows& timings, cons
     if (group.rows.empty()) continue;
     const RestMessages rest(tree, group.rest);
     // Several passes a block: setting one up is not free.
-    compute.for_blocks(std::ssize(group.rows), 8 * rows_a_pass, [&](Range block) {
+    executor.for_blocks(std::ssize(group.rows), 8 * rows_a_pass, [&](Range block) {
       HiddenTreePass pass(tree, rest);
       std::vector<double> log_probability;
       for (std::int64_t first = block.first; first < block.last; first += rows_a_pass) {

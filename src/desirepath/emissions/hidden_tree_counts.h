@@ -20,9 +20,9 @@ struct HiddenTreeCounts {
 
 /// weights: one a row.
 HiddenTreeCounts count_hidden_tree(const HiddenTree& tree, const TimingRows& timings, std::span<const double> weights,
-                                   const Compute& compute);
+                                   const Executor& executor);
 /// log P of every row.
-Vector score_hidden_tree(const HiddenTree& tree, const TimingRows& timings, const Compute& compute);
+Vector score_hidden_tree(const HiddenTree& tree, const TimingRows& timings, const Executor& executor);
 
 /// Counts and log P of one row of weight one, by itself.
 HiddenTreeCounts count_one_row(const HiddenTree& tree, const TimingRows& timings, std::size_t group, std::int64_t row);

@@ -68,23 +68,23 @@ HiddenTreeLearner::HiddenTreeLearner(const HiddenTreeOptions& options, const Ste
 }
 
 std::unique_ptr<Emission> HiddenTreeLearner::start(const StepRows& rows, const RowMatrix& responsibilities,
-                                                   const RandomStream& stream, const Compute& compute) const {
+                                                   const RandomStream& stream, const Executor& executor) const {
   const Matrix weights = responsibilities;  // each state's weights side by side
   std::vector<std::shared_ptr<const HiddenTree>> trees;
   for (Index k = 0; k < weights.cols(); ++k)
     trees.push_back(std::make_shared<const HiddenTree>(start_hidden_tree(
-        rows, timings(rows), column_of(weights, k), options_, stream.child(static_cast<std::uint64_t>(k)), compute)));
+        rows, timings(rows), column_of(weights, k), options_, stream.child(static_cast<std::uint64_t>(k)), executor)));
   return std::make_unique<HiddenTreeEmission>(std::move(trees), options_.retakes);
 }
 
 std::unique_ptr<Emission> HiddenTreeLearner::maximise(const StepRows& rows, const RowMatrix& responsibilities,
-                                                      const Emission* previous, const Compute& compute) const {
+                                                      const Emission* previous, const Executor& executor) const {
   const Matrix weights = responsibilities;
   const PriorSizes prior(options_, rows);
   std::vector<std::shared_ptr<const HiddenTree>> trees;
   for (const auto& tree : as_hidden_tree(*previous).trees()) {
     const HiddenTreeCounts counts =
-        count_hidden_tree(*tree, timings(rows), column_of(weights, std::ssize(trees)), compute);
+        count_hidden_tree(*tree, timings(rows), column_of(weights, std::ssize(trees)), executor);
     trees.push_back(std::make_shared<const HiddenTree>(improve(tree->parameters(), counts, options_, prior)));
   }
   return std::make_unique<HiddenTreeEmission>(std::move(trees), options_.retakes);
@@ -130,12 +130,12 @@ namespace {
 class HiddenTreeLeftOut : public LeftOut {
  public:
   HiddenTreeLeftOut(const TimingRows& timings, const RowMatrix& responsibilities, const HiddenTreeEmission& emission,
-                    const HiddenTreeOptions& options, const PriorSizes& prior, const Compute& compute)
+                    const HiddenTreeOptions& options, const PriorSizes& prior, const Executor& executor)
       : timings_(timings), emission_(emission), options_(options), prior_(prior), group_of_(responsibilities.rows()) {
     const Matrix weights = responsibilities;
     for (std::size_t k = 0; k < emission.trees().size(); ++k)
       counts_.push_back(
-          count_hidden_tree(*emission.trees()[k], timings, column_of(weights, static_cast<Index>(k)), compute));
+          count_hidden_tree(*emission.trees()[k], timings, column_of(weights, static_cast<Index>(k)), executor));
     for (std::size_t g = 0; g < timings.groups().size(); ++g) {
       for (const std::int64_t row : timings.groups()[g].rows)
         group_of_[static_cast<std::size_t>(row)] = g;
@@ -171,9 +171,9 @@ class HiddenTreeLeftOut : public LeftOut {
 }  // namespace
 
 std::unique_ptr<LeftOut> HiddenTreeLearner::leave_out(const StepRows& rows, const RowMatrix& responsibilities,
-                                                      const Emission& emission, const Compute& compute) const {
+                                                      const Emission& emission, const Executor& executor) const {
   return std::make_unique<HiddenTreeLeftOut>(timings(rows), responsibilities, as_hidden_tree(emission), options_,
-                                             PriorSizes(options_, rows), compute);
+                                             PriorSizes(options_, rows), executor);
 }
 
 double HiddenTreeLearner::memory_estimate(Id, Id states, int) const {

@@ -54,11 +54,11 @@ RowMatrix sum_by_kind(const TimingRows& timings, const RowMatrix& values) {
 
 /// Responsibilities of a mixture of independent bits: rows by classes, each row times its weight.
 RowMatrix mixture_labels(const StepRows& rows, std::span<const double> weights, Id classes, const RandomStream& stream,
-                         const Compute& compute) {
+                         const Executor& executor) {
   const Index count = rows.row_count();
   const Eigen::Map<const Vector> weight(weights.data(), count);
   RowMatrix labels(count, classes);
-  compute.for_blocks(count, 1024, [&](Range range) {
+  executor.for_blocks(count, 1024, [&](Range range) {
     for (std::int64_t row = range.first; row < range.last; ++row) {
       RandomStream draws = stream.child(static_cast<std::uint64_t>(row));
       for (Index z = 0; z < classes; ++z)
@@ -70,9 +70,9 @@ RowMatrix mixture_labels(const StepRows& rows, std::span<const double> weights, 
   for (int step = 0; step < mixture_steps; ++step) {
     const Eigen::RowVectorXd size = labels.colwise().sum().array() + 1;
     const Eigen::RowVectorXd log_size = (size / size.sum()).array().log();
-    const auto emission = learner.maximise(rows, labels, nullptr, compute);
-    labels = emission->score(rows, LikelihoodKind::mass, Precision::quick, compute).log_likelihood;
-    compute.for_blocks(count, 1024, [&](Range range) {
+    const auto emission = learner.maximise(rows, labels, nullptr, executor);
+    labels = emission->score(rows, LikelihoodKind::mass, Precision::quick, executor).log_likelihood;
+    executor.for_blocks(count, 1024, [&](Range range) {
       for (std::int64_t row = range.first; row < range.last; ++row) {
         labels.row(row) += log_size;
         normalise_logs({labels.row(row).data(), static_cast<std::size_t>(classes)});
@@ -86,7 +86,7 @@ RowMatrix mixture_labels(const StepRows& rows, std::span<const double> weights, 
 }  // namespace
 
 DependencyTree timing_tree(const TimingRows& timings, std::span<const double> weights, double noise,
-                           const RandomStream& stream, const Compute& compute) {
+                           const RandomStream& stream, const Executor& executor) {
   const Id courses = timings.shape().courses, periods = timings.shape().periods;
   // Rows known throughout where they suffice, else all by their first known enrollment.
   double whole = 0, all = 0;
@@ -130,7 +130,7 @@ DependencyTree timing_tree(const TimingRows& timings, std::span<const double> we
   }
   // Information of course i with every later one, row by row of a triangle.
   std::vector<Vector> information(static_cast<std::size_t>(courses));
-  compute.for_each(courses, [&](std::int64_t number) {
+  executor.for_each(courses, [&](std::int64_t number) {
     const auto i = static_cast<Id>(number);
     RowMatrix together = RowMatrix::Zero(courses - i, cells);
     for (const auto& [row, u] : takers[static_cast<std::size_t>(i)]) {
@@ -220,13 +220,13 @@ HiddenTreeCentres pooled_timings(const TimingRows& timings, std::span<const doub
 
 HiddenTreeParameters start_hidden_tree(const StepRows& rows, const TimingRows& timings, std::span<const double> weights,
                                        const HiddenTreeOptions& options, const RandomStream& stream,
-                                       const Compute& compute) {
+                                       const Executor& executor) {
   const Id courses = timings.shape().courses, periods = timings.shape().periods,
            states = options.states_for(std::accumulate(weights.begin(), weights.end(), 0.0));
   HiddenTreeParameters parameters;
-  parameters.parents = timing_tree(timings, weights, options.tree_noise, stream.child("shape"), compute).parents();
+  parameters.parents = timing_tree(timings, weights, options.tree_noise, stream.child("shape"), executor).parents();
   parameters.centres = pooled_timings(timings, weights, options);
-  const RowMatrix labels = mixture_labels(rows, weights, states, stream.child("labels"), compute);
+  const RowMatrix labels = mixture_labels(rows, weights, states, stream.child("labels"), executor);
   const Vector size = labels.colwise().sum().transpose();
   parameters.centres.states = (size.array() + 1) / (size.sum() + states);
   parameters.initial = parameters.centres.states;

@@ -93,7 +93,7 @@ std::unique_ptr<Emission> ProbitEmission::load(const ArchiveReader& archive, con
                                           NodeSet{nodes, archive.read_vector(prefix + ".node_log_weights")});
 }
 
-RowScores ProbitEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Compute& compute) const {
+RowScores ProbitEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Executor& executor) const {
   // Rows of a pattern share their base: tasks hold rows of one pattern, in order.
   std::vector<std::int64_t> order(static_cast<std::size_t>(rows.row_count()));
   std::iota(order.begin(), order.end(), 0);
@@ -109,7 +109,7 @@ RowScores ProbitEmission::score(const StepRows& rows, LikelihoodKind, Precision,
   }
   RowScores scores;
   scores.log_likelihood.resize(rows.row_count(), state_count());
-  compute.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t number) {
+  executor.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t number) {
     const auto task = tasks[static_cast<std::size_t>(number)];
     const UnknownBits& unknown = rows.unknown(rows.pattern_of(task.front()));
     std::vector<double> totals(task.size());

@@ -29,7 +29,7 @@ class ProbitEmission : public ProbitParameters {
   const NodeSet& nodes() const { return states_.front().nodes(); }
 
   RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
-                  const Compute& compute) const override;
+                  const Executor& executor) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override;
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
@@ -79,13 +79,13 @@ class ProbitLearner : public EmissionLearner {
   std::string_view family() const override { return ProbitEmission::family_name; }
   /// From tetrachoric correlations.
   std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities, const RandomStream& stream,
-                                  const Compute& compute) const override;
+                                  const Executor& executor) const override;
   std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
-                                     const Compute& compute) const override;
+                                     const Executor& executor) const override;
   /// The intercepts with which every state's marginals are its smoothed shares; beyond most_node_factors also the
   /// step from the nodes to the normal distribution.
   std::unique_ptr<Emission> finish(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
-                                   const Compute& compute) const override;
+                                   const Executor& executor) const override;
   std::unique_ptr<Emission> unfinished(const Emission& emission) const override;
   std::string misfit(const Emission& emission) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;
@@ -98,7 +98,7 @@ class ProbitLearner : public EmissionLearner {
   Id factors_of(Id bits) const { return std::min(options_.factors(), bits); }
   /// slope_sum: of all other states, bits by factors.
   NodeTable improve(const StepRows& rows, const Vector& weights, const NodeTable& previous, const RowMatrix& slope_sum,
-                    Id states, const Compute& compute) const;
+                    Id states, const Executor& executor) const;
 
   ProbitOptions options_;
 };
@@ -112,6 +112,6 @@ struct NodeBitCounts {
 };
 /// Of rows with these weights (summed over equal rows, in this state).
 NodeBitCounts count_at_nodes(const StepRows& rows, const Vector& weights, const NodeTable& table,
-                             const Compute& compute);
+                             const Executor& executor);
 
 }  // namespace desirepath::inline emissions

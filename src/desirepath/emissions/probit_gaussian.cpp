@@ -33,8 +33,9 @@ ProbitGaussianEmission::ProbitGaussianEmission(RowMatrix intercepts, RowMatrix s
   }
 }
 
-RowScores ProbitGaussianEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Compute& compute) const {
-  return {scores_by_ep(states_, rows, compute), {}};
+RowScores ProbitGaussianEmission::score(const StepRows& rows, LikelihoodKind, Precision,
+                                        const Executor& executor) const {
+  return {scores_by_ep(states_, rows, executor), {}};
 }
 
 namespace {

@@ -15,7 +15,7 @@ class ProbitGaussianEmission : public ProbitParameters {
   ProbitGaussianEmission(RowMatrix intercepts, RowMatrix slopes);
 
   RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
-                  const Compute& compute) const override;
+                  const Executor& executor) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override;
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;

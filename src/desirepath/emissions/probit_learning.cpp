@@ -33,8 +33,8 @@ constexpr double most_correlation = 0.95;
 
 /// p(bit = 1 | state) as the counts say it, smoothed: bits by states.
 RowMatrix smoothed_shares(const StepRows& rows, const RowMatrix& responsibilities, double pseudocount,
-                          const Compute& compute) {
-  const BitCounts counts = count_bits(rows, responsibilities, compute);
+                          const Executor& executor) {
+  const BitCounts counts = count_bits(rows, responsibilities, executor);
   // An exact 0 or 1 has no threshold: without a pseudocount a course stays possible by a hair.
   constexpr double least = 1e-9;
   RowMatrix shares(counts.taken.rows(), counts.taken.cols());
@@ -76,7 +76,7 @@ std::vector<Id> most_taken(const Vector& shares) {
 /// Tetrachoric correlations of some courses inside the states: of what is taken together beyond what the states say.
 /// shares: bits by states; overall: of all states.
 Matrix tetrachoric_matrix(const StepRows& rows, const RowMatrix& responsibilities, const RowMatrix& shares,
-                          const Vector& overall, std::span<const Id> bits, const Compute& compute) {
+                          const Vector& overall, std::span<const Id> bits, const Executor& executor) {
   const auto size = static_cast<Index>(bits.size());
   std::vector<Id> place(static_cast<std::size_t>(rows.bit_count()), -1);
   for (std::size_t i = 0; i < bits.size(); ++i)
@@ -97,7 +97,7 @@ Matrix tetrachoric_matrix(const StepRows& rows, const RowMatrix& responsibilitie
     }
   }
   Matrix correlation = Matrix::Identity(size, size);
-  compute.for_blocks(size, 1, [&](Range range) {
+  executor.for_blocks(size, 1, [&](Range range) {
     const Index i = range.first;
     const Id bit = bits[static_cast<std::size_t>(i)];
     const double threshold = normal_quantile(overall[bit]);
@@ -125,11 +125,11 @@ Vector node_weights(const NodeSet& nodes) {
 
 /// The intercepts with which the marginals are these shares, given the slopes.
 Vector calibrated_intercepts(const RowMatrix& slopes, const Eigen::Ref<const Vector>& shares, const NodeSet& nodes,
-                             const Compute& compute) {
+                             const Executor& executor) {
   const Vector weights = node_weights(nodes);
   const auto count = static_cast<std::size_t>(weights.size());
   Vector intercepts(shares.size());
-  compute.for_blocks(shares.size(), bits_a_task, [&](Range range) {
+  executor.for_blocks(shares.size(), bits_a_task, [&](Range range) {
     Vector offsets(weights.size());
     for (Index j = range.first; j < range.last; ++j) {
       offsets = nodes.points * slopes.row(j).transpose();
@@ -166,7 +166,7 @@ ProbitLearner::ProbitLearner(const ProbitOptions& options) : options_(options) {
 }
 
 NodeBitCounts count_at_nodes(const StepRows& rows, const Vector& weights, const NodeTable& table,
-                             const Compute& compute) {
+                             const Executor& executor) {
   std::vector<std::int64_t> active;
   for (std::int64_t row = 0; row < rows.row_count(); ++row) {
     if (weights[row] > negligible) active.push_back(row);
@@ -176,7 +176,7 @@ NodeBitCounts count_at_nodes(const StepRows& rows, const Vector& weights, const 
     bases.push_back(table.base(rows.unknown(p)));
   // What a row's products are multiplied by to become its expected weight at each node; 0 where they are lost.
   std::vector<double> factors(active.size());
-  compute.for_blocks(static_cast<std::int64_t>(active.size()), learned_rows_per_task, [&](Range range) {
+  executor.for_blocks(static_cast<std::int64_t>(active.size()), learned_rows_per_task, [&](Range range) {
     const std::span<const std::int64_t> numbers(active.data() + range.first, static_cast<std::size_t>(range.size()));
     const std::span<double> sums(factors.data() + range.first, numbers.size());
     std::size_t first = 0;
@@ -196,7 +196,7 @@ NodeBitCounts count_at_nodes(const StepRows& rows, const Vector& weights, const 
   // Parallel over blocks of nodes, rows in order inside: no table is copied, and no sum depends on threads.
   const Index bits = table.bit_count(), nodes = table.node_count();
   RowMatrix taken(bits, nodes), at_pattern = RowMatrix::Zero(rows.pattern_count(), nodes);
-  compute.for_each(table.block_count(), [&](std::int64_t block) {
+  executor.for_each(table.block_count(), [&](std::int64_t block) {
     RowMatrix counts = RowMatrix::Zero(bits, nodes_a_block);
     RowMatrix all = RowMatrix::Zero(rows.pattern_count(), nodes_a_block);
     Vector posterior(nodes);
@@ -230,14 +230,14 @@ NodeBitCounts count_at_nodes(const StepRows& rows, const Vector& weights, const 
 }
 
 NodeTable ProbitLearner::improve(const StepRows& rows, const Vector& weights, const NodeTable& previous,
-                                 const RowMatrix& slope_sum, Id states, const Compute& compute) const {
-  NodeBitCounts counts = count_at_nodes(rows, weights, previous, compute);
+                                 const RowMatrix& slope_sum, Id states, const Executor& executor) const {
+  NodeBitCounts counts = count_at_nodes(rows, weights, previous, executor);
   const Eigen::RowVectorXd prior = options_.pseudocount * node_weights(previous.nodes()).transpose();
   const ProbitRegression regression(previous.nodes().points);
   const SharedSlopePrior slope_prior(options_, states);
   Vector intercepts = previous.intercepts();
   RowMatrix slopes = previous.slopes();
-  compute.for_blocks(intercepts.size(), bits_a_task, [&](Range range) {
+  executor.for_blocks(intercepts.size(), bits_a_task, [&](Range range) {
     Vector coefficients(regression.coefficient_count());
     const auto nodes = static_cast<std::size_t>(regression.node_count());
     for (Index j = range.first; j < range.last; ++j) {
@@ -254,15 +254,15 @@ NodeTable ProbitLearner::improve(const StepRows& rows, const Vector& weights, co
 }
 
 std::unique_ptr<Emission> ProbitLearner::start(const StepRows& rows, const RowMatrix& responsibilities,
-                                               const RandomStream& stream, const Compute& compute) const {
+                                               const RandomStream& stream, const Executor& executor) const {
   // One set of slopes for all states, from what courses have to do with each other inside them.
-  const RowMatrix shares = smoothed_shares(rows, responsibilities, options_.pseudocount, compute);
+  const RowMatrix shares = smoothed_shares(rows, responsibilities, options_.pseudocount, executor);
   Vector state_weights = responsibilities.colwise().sum().transpose();
   if (!(state_weights.sum() > 0)) state_weights.setOnes();
   const Vector overall = shares * (state_weights / state_weights.sum());
   const std::vector<Id> bits = most_taken(overall);
   const NodeSet nodes = factor_nodes(factors_of(rows.bit_count()), options_.nodes);
-  const FactorFit fit = fit_factors(tetrachoric_matrix(rows, responsibilities, shares, overall, bits, compute),
+  const FactorFit fit = fit_factors(tetrachoric_matrix(rows, responsibilities, shares, overall, bits, executor),
                                     nodes.points.cols(), start_explained);
   RowMatrix slopes(rows.bit_count(), nodes.points.cols());
   RandomStream draws = stream.child("slopes");
@@ -274,12 +274,12 @@ std::unique_ptr<Emission> ProbitLearner::start(const StepRows& rows, const RowMa
   }
   std::vector<NodeTable> tables;
   for (Index k = 0; k < shares.cols(); ++k)
-    tables.emplace_back(calibrated_intercepts(slopes, shares.col(k), nodes, compute), slopes, nodes);
+    tables.emplace_back(calibrated_intercepts(slopes, shares.col(k), nodes, executor), slopes, nodes);
   return std::make_unique<ProbitEmission>(std::move(tables));
 }
 
 std::unique_ptr<Emission> ProbitLearner::maximise(const StepRows& rows, const RowMatrix& responsibilities,
-                                                  const Emission* previous, const Compute& compute) const {
+                                                  const Emission* previous, const Executor& executor) const {
   // State by state; each leans on the newest slopes of the others.
   const std::vector<NodeTable>& before = as_probit(*previous).states();
   RowMatrix slope_sum = before.front().slopes();
@@ -289,16 +289,17 @@ std::unique_ptr<Emission> ProbitLearner::maximise(const StepRows& rows, const Ro
   for (const NodeTable& table : before) {
     const auto k = static_cast<Index>(tables.size());
     slope_sum -= table.slopes();
-    tables.push_back(improve(rows, responsibilities.col(k), table, slope_sum, static_cast<Id>(before.size()), compute));
+    tables.push_back(
+        improve(rows, responsibilities.col(k), table, slope_sum, static_cast<Id>(before.size()), executor));
     slope_sum += tables.back().slopes();
   }
   return std::make_unique<ProbitEmission>(std::move(tables));
 }
 
 std::unique_ptr<Emission> ProbitLearner::finish(const StepRows& rows, const RowMatrix& responsibilities,
-                                                const Emission& emission, const Compute& compute) const {
+                                                const Emission& emission, const Executor& executor) const {
   const ProbitEmission& probit = as_probit(emission);
-  const RowMatrix shares = smoothed_shares(rows, responsibilities, options_.pseudocount, compute);
+  const RowMatrix shares = smoothed_shares(rows, responsibilities, options_.pseudocount, executor);
   if (probit.factor_count() > ProbitOptions::most_node_factors) {
     RowMatrix intercepts = probit.intercepts();
     const Index bits = intercepts.rows();
@@ -313,7 +314,7 @@ std::unique_ptr<Emission> ProbitLearner::finish(const StepRows& rows, const RowM
   std::vector<NodeTable> tables;
   for (const NodeTable& table : probit.states()) {
     const auto k = static_cast<Index>(tables.size());
-    tables.emplace_back(calibrated_intercepts(table.slopes(), shares.col(k), table.nodes(), compute), table.slopes(),
+    tables.emplace_back(calibrated_intercepts(table.slopes(), shares.col(k), table.nodes(), executor), table.slopes(),
                         table.nodes());
   }
   return std::make_unique<ProbitEmission>(std::move(tables));

@@ -101,14 +101,15 @@ void PairTable::add_to(const StepRows& rows, Range range, Eigen::Ref<RowMatrix> 
   }
 }
 
-std::vector<Matrix> pair_moments(const StepRows& rows, Range range, const RowMatrix& weights, const Compute& compute) {
+std::vector<Matrix> pair_moments(const StepRows& rows, Range range, const RowMatrix& weights,
+                                 const Executor& executor) {
   const Id bits = rows.bit_count();
   std::vector<Matrix> moments(static_cast<std::size_t>(weights.cols()), Matrix(bits, bits));
   for (Index first = 0; first < weights.cols(); first += widest) {
     const Index count = std::min(widest, weights.cols() - first), width = width_for(count);
     RowMatrix padded = RowMatrix::Zero(weights.rows(), width);
     padded.leftCols(count) = weights.middleCols(first, count);
-    compute.for_blocks(bits, 4, [&](Range block) {
+    executor.for_blocks(bits, 4, [&](Range block) {
       std::vector<double> slab;
       for (auto bit = static_cast<Id>(block.first); bit < block.last; ++bit) {
         slab.assign(static_cast<std::size_t>((bits - bit) * width), 0);

@@ -37,6 +37,6 @@ class PairTable {
 
 /// Lower triangles of sum over rows of weight(row, lane) bb', one matrix a lane; rows of the range only. Parallel over
 /// bits, rows in order inside: no copies, no dependence on threads.
-std::vector<Matrix> pair_moments(const StepRows& rows, Range range, const RowMatrix& weights, const Compute& compute);
+std::vector<Matrix> pair_moments(const StepRows& rows, Range range, const RowMatrix& weights, const Executor& executor);
 
 }  // namespace desirepath::inline emissions

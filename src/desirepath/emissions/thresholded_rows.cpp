@@ -8,9 +8,9 @@
 
 namespace desirepath::inline emissions {
 
-RowMatrix scores_by_ep(std::span<const ThresholdedFactors> states, const StepRows& rows, const Compute& compute) {
+RowMatrix scores_by_ep(std::span<const ThresholdedFactors> states, const StepRows& rows, const Executor& executor) {
   RowMatrix scores(rows.row_count(), std::ssize(states));
-  compute.for_blocks(rows.row_count(), 128, [&](Range range) {
+  executor.for_blocks(rows.row_count(), 128, [&](Range range) {
     for (std::size_t k = 0; k < states.size(); ++k) {
       FactorEp ep(states[k], score_tolerance);
       for (std::int64_t row = range.first; row < range.last; ++row) {

@@ -21,7 +21,7 @@ inline KnownSigns signs_of(const StepRows& rows, std::int64_t row) {
 }
 
 /// log P of the known bits by expectation propagation with its correction: rows by states.
-RowMatrix scores_by_ep(std::span<const ThresholdedFactors> states, const StepRows& rows, const Compute& compute);
+RowMatrix scores_by_ep(std::span<const ThresholdedFactors> states, const StepRows& rows, const Executor& executor);
 
 /// The taken bits and, at one of the sample's points drawn by its weight, the unknown ones; ascending.
 void complete_at_sample(const ThresholdedFactors& factors, const FactorSample& sample, std::span<const Id> taken,

@@ -46,18 +46,18 @@ std::span<const LikelihoodKind> TreeEmission::likelihood_kinds() const {
   return kinds;
 }
 
-RowScores TreeEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Compute& compute) const {
+RowScores TreeEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Executor& executor) const {
   const auto patterns = static_cast<std::int64_t>(rows.pattern_count());
   std::vector<std::unique_ptr<TreePattern>> made(groups_.size() *
                                                  static_cast<std::size_t>(patterns));  // groups by patterns
-  compute.for_each(static_cast<std::int64_t>(made.size()), [&](std::int64_t i) {
+  executor.for_each(static_cast<std::int64_t>(made.size()), [&](std::int64_t i) {
     const TreeGroup& group = groups_[static_cast<std::size_t>(i / patterns)];
     made[static_cast<std::size_t>(i)] =
         std::make_unique<TreePattern>(group, rows.unknown(static_cast<Id>(i % patterns)));
   });
   RowScores scores;
   scores.log_likelihood.resize(rows.row_count(), state_count());
-  compute.for_blocks(rows.row_count(), 256, [&](Range range) {
+  executor.for_blocks(rows.row_count(), 256, [&](Range range) {
     TreePattern::Changed scratch;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       for (std::int64_t row = range.first; row < range.last; ++row) {

@@ -25,7 +25,7 @@ class TreeEmission : public Emission {
   Id bit_count() const override { return groups_.front().tree().bit_count(); }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
   RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
-                  const Compute& compute) const override;
+                  const Executor& executor) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override;
   std::int64_t parameter_count() const override;
@@ -60,9 +60,9 @@ class TreeLearner : public EmissionLearner {
   explicit TreeLearner(const TreeOptions& options) : options_(options) {}
   std::string_view family() const override { return TreeEmission::family_name; }
   std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
-                                     const Compute& compute) const override;
+                                     const Executor& executor) const override;
   std::unique_ptr<Emission> propose(const StepRows& rows, const RowMatrix& responsibilities, const Emission& current,
-                                    const Compute& compute) const override;
+                                    const Executor& executor) const override;
   std::string misfit(const Emission& emission) const override;
   double log_prior(const StepRows& rows, const Emission& emission) const override;
   double memory_estimate(Id bits, Id states, int threads) const override;
@@ -73,7 +73,7 @@ class TreeLearner : public EmissionLearner {
  private:
   /// The best tree for pairs known together.
   std::vector<DependencyTree> best_trees(const StepRows& rows, const RowMatrix& responsibilities,
-                                         const Compute& compute) const;
+                                         const Executor& executor) const;
 
   TreeOptions options_;
 };

@@ -5,12 +5,12 @@
 namespace desirepath::inline emissions {
 
 EdgeCounts count_known_edges(const DependencyTree& tree, const StepRows& rows, const RowMatrix& responsibilities,
-                             Id first_state, Index states, const Compute& compute) {
+                             Id first_state, Index states, const Executor& executor) {
   const Id bits = rows.bit_count();
   EdgeCounts counts{RowMatrix::Zero(bits, states), RowMatrix::Zero(bits, states)};
   if (fits_a_block(Index{2} * bits * states)) {
     const Index half = Index{bits} * states;
-    const Vector sums = compute.sum_over(rows.row_count(), 2 * half, [&](Range range, Vector& sum) {
+    const Vector sums = executor.sum_over(rows.row_count(), 2 * half, [&](Range range, Vector& sum) {
       Eigen::Map<RowMatrix> taken(sum.data(), bits, states), together(sum.data() + half, bits, states);
       std::vector<char> takes(static_cast<std::size_t>(bits), 0);
       for (std::int64_t row = range.first; row < range.last; ++row) {
@@ -30,7 +30,7 @@ EdgeCounts count_known_edges(const DependencyTree& tree, const StepRows& rows, c
     counts.together = Eigen::Map<const RowMatrix>(sums.data() + half, bits, states);
     return counts;
   }
-  compute.for_blocks(bits, 8, [&](Range range) {
+  executor.for_blocks(bits, 8, [&](Range range) {
     for (auto bit = static_cast<Id>(range.first); bit < range.last; ++bit) {
       const Id parent = tree.parent(bit);
       for (const ColumnEntry& entry : rows.column(bit)) {
@@ -151,7 +151,7 @@ class PatternSums {
 }  // namespace
 
 void add_unknown_edges(const TreeGroup& group, const StepRows& rows, const RowMatrix& responsibilities,
-                       EdgeCounts& counts, const Compute& compute) {
+                       EdgeCounts& counts, const Executor& executor) {
   std::vector<std::vector<std::int64_t>> rows_of(static_cast<std::size_t>(rows.pattern_count()));
   for (std::int64_t row = 0; row < rows.row_count(); ++row)
     rows_of[static_cast<std::size_t>(rows.pattern_of(row))].push_back(row);
@@ -160,7 +160,7 @@ void add_unknown_edges(const TreeGroup& group, const StepRows& rows, const RowMa
     const TreePattern pattern(group, rows.unknown(static_cast<Id>(number)));
     const PatternSums sums(pattern, group.tree(), group.state_count());
     const Vector total =
-        compute.sum_over(static_cast<std::int64_t>(members.size()), sums.size(), [&](Range range, Vector& sum) {
+        executor.sum_over(static_cast<std::int64_t>(members.size()), sums.size(), [&](Range range, Vector& sum) {
           TreePattern::Changed changed;
           for (std::int64_t i = range.first; i < range.last; ++i) {
             const std::int64_t row = members[static_cast<std::size_t>(i)];

@@ -14,9 +14,9 @@ struct EdgeCounts {
 
 /// Complete rows: what is taken, is taken. States first_state .. first_state + states - 1.
 EdgeCounts count_known_edges(const DependencyTree& tree, const StepRows& rows, const RowMatrix& responsibilities,
-                             Id first_state, Index states, const Compute& compute);
+                             Id first_state, Index states, const Executor& executor);
 /// Adds what the unknown bits are expected to be under the group's own probabilities.
 void add_unknown_edges(const TreeGroup& group, const StepRows& rows, const RowMatrix& responsibilities,
-                       EdgeCounts& counts, const Compute& compute);
+                       EdgeCounts& counts, const Executor& executor);
 
 }  // namespace desirepath::inline emissions

@@ -39,9 +39,9 @@ TreeGroup group_from_counts(const DependencyTree& tree, Id first_state, const Ed
 }  // namespace
 
 std::unique_ptr<Emission> TreeLearner::maximise(const StepRows& rows, const RowMatrix& responsibilities,
-                                                const Emission* previous, const Compute& compute) const {
+                                                const Emission* previous, const Executor& executor) const {
   const Index states = responsibilities.cols();
-  const Eigen::RowVectorXd total = weights_by_pattern(rows, responsibilities, compute).colwise().sum();
+  const Eigen::RowVectorXd total = weights_by_pattern(rows, responsibilities, executor).colwise().sum();
 
   const bool shared = options_.shape == TreeShape::shared;
   const auto* before = dynamic_cast<const TreeEmission*>(previous);
@@ -49,19 +49,19 @@ std::unique_ptr<Emission> TreeLearner::maximise(const StepRows& rows, const RowM
   if (rows.all_known() || before == nullptr) {
     // Complete rows: the best shape with its tables is the exact M step. At the start the same, unknown bits taken to
     // be independent with the shares of those who know them.
-    const std::vector<DependencyTree> trees = best_trees(rows, responsibilities, compute);
+    const std::vector<DependencyTree> trees = best_trees(rows, responsibilities, executor);
     std::unique_ptr<Emission> independent;
     if (!rows.all_known())
       independent = BernoulliLearner(BernoulliOptions{2 * options_.pseudocount})
-                        .maximise(rows, responsibilities, nullptr, compute);
+                        .maximise(rows, responsibilities, nullptr, executor);
     for (std::size_t g = 0; g < trees.size(); ++g) {
       const auto first = static_cast<Id>(g);
       const Index count = shared ? states : 1;
-      EdgeCounts counts = count_known_edges(trees[g], rows, responsibilities, first, count, compute);
+      EdgeCounts counts = count_known_edges(trees[g], rows, responsibilities, first, count, executor);
       if (independent) {
         const RowMatrix p = independent->bit_probabilities().middleCols(first, count);
         const TreeGroup flat(trees[g], first, p, p);
-        add_unknown_edges(flat, rows, responsibilities, counts, compute);
+        add_unknown_edges(flat, rows, responsibilities, counts, executor);
       }
       groups.push_back(group_from_counts(trees[g], first, counts, total.segment(first, count), options_.pseudocount));
     }
@@ -69,8 +69,8 @@ std::unique_ptr<Emission> TreeLearner::maximise(const StepRows& rows, const RowM
   }
   for (const TreeGroup& old : before->groups()) {
     EdgeCounts counts =
-        count_known_edges(old.tree(), rows, responsibilities, old.first_state(), old.state_count(), compute);
-    add_unknown_edges(old, rows, responsibilities, counts, compute);
+        count_known_edges(old.tree(), rows, responsibilities, old.first_state(), old.state_count(), executor);
+    add_unknown_edges(old, rows, responsibilities, counts, executor);
     groups.push_back(group_from_counts(old.tree(), old.first_state(), counts,
                                        total.segment(old.first_state(), old.state_count()), options_.pseudocount));
   }
@@ -78,24 +78,24 @@ std::unique_ptr<Emission> TreeLearner::maximise(const StepRows& rows, const RowM
 }
 
 std::unique_ptr<Emission> TreeLearner::propose(const StepRows& rows, const RowMatrix& responsibilities,
-                                               const Emission& current, const Compute& compute) const {
+                                               const Emission& current, const Executor& executor) const {
   if (rows.all_known()) return nullptr;  // maximise() has the best shape already
   const auto& emission = dynamic_cast<const TreeEmission&>(current);
-  const std::vector<DependencyTree> trees = best_trees(rows, responsibilities, compute);
+  const std::vector<DependencyTree> trees = best_trees(rows, responsibilities, executor);
   bool changed = false;
   for (std::size_t g = 0; g < trees.size(); ++g)
     changed = changed || !(trees[g] == emission.groups()[g].tree());
   if (!changed) return nullptr;
-  const Eigen::RowVectorXd total = weights_by_pattern(rows, responsibilities, compute).colwise().sum();
+  const Eigen::RowVectorXd total = weights_by_pattern(rows, responsibilities, executor).colwise().sum();
   const RowMatrix margins = emission.bit_probabilities();
   std::vector<TreeGroup> groups;
   for (std::size_t g = 0; g < trees.size(); ++g) {
     const TreeGroup& old = emission.groups()[g];
     EdgeCounts counts =
-        count_known_edges(trees[g], rows, responsibilities, old.first_state(), old.state_count(), compute);
+        count_known_edges(trees[g], rows, responsibilities, old.first_state(), old.state_count(), executor);
     // Pairs of the new shape are not neighbours in the old one: unknown bits enter by the current margins.
     const RowMatrix p = margins.middleCols(old.first_state(), old.state_count());
-    add_unknown_edges(TreeGroup(trees[g], old.first_state(), p, p), rows, responsibilities, counts, compute);
+    add_unknown_edges(TreeGroup(trees[g], old.first_state(), p, p), rows, responsibilities, counts, executor);
     groups.push_back(group_from_counts(trees[g], old.first_state(), counts,
                                        total.segment(old.first_state(), old.state_count()), options_.pseudocount));
   }
@@ -103,7 +103,7 @@ std::unique_ptr<Emission> TreeLearner::propose(const StepRows& rows, const RowMa
   // whatever its shape: it is judged when it has filled its own a few times, with the states of students as they are.
   std::unique_ptr<Emission> proposed = std::make_unique<TreeEmission>(std::move(groups));
   for (int step = 0; step < fill_steps; ++step)
-    proposed = maximise(rows, responsibilities, proposed.get(), compute);
+    proposed = maximise(rows, responsibilities, proposed.get(), executor);
   return proposed;
 }
 

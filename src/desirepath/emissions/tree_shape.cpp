@@ -147,7 +147,7 @@ class PairInformation {
 }  // namespace
 
 std::vector<DependencyTree> TreeLearner::best_trees(const StepRows& rows, const RowMatrix& responsibilities,
-                                                    const Compute& compute) const {
+                                                    const Executor& executor) const {
   const Id bits = rows.bit_count();
   const Index states = responsibilities.cols();
   const double a = options_.pseudocount;
@@ -165,7 +165,7 @@ std::vector<DependencyTree> TreeLearner::best_trees(const StepRows& rows, const 
 
   const KnownTogether known(rows);
   const auto groups = static_cast<Index>(known.known.size());
-  const RowMatrix weights = weights_by_pattern(rows, responsibilities, compute);
+  const RowMatrix weights = weights_by_pattern(rows, responsibilities, executor);
   // Weight of the rows that know both groups, and each bit's takers among the rows that know a group.
   std::vector<Eigen::RowVectorXd> both_known(static_cast<std::size_t>(groups * groups),
                                              Eigen::RowVectorXd::Zero(states));
@@ -180,7 +180,7 @@ std::vector<DependencyTree> TreeLearner::best_trees(const StepRows& rows, const 
     }
   }
   std::vector<RowMatrix> takers(static_cast<std::size_t>(groups), RowMatrix::Zero(bits, states));
-  compute.for_blocks(bits, 8, [&](Range range) {
+  executor.for_blocks(bits, 8, [&](Range range) {
     for (auto bit = static_cast<Id>(range.first); bit < range.last; ++bit) {
       for (const ColumnEntry& entry : rows.column(bit)) {
         const auto pattern = static_cast<std::size_t>(rows.pattern_of(entry.row));
@@ -222,7 +222,7 @@ std::vector<DependencyTree> TreeLearner::best_trees(const StepRows& rows, const 
         std::max<std::int64_t>(1, 131'072 / std::max<std::int64_t>(1, size * WeightLanes(count).width()));
     const std::int64_t tiles = (size + tile - 1) / tile;
     if (rows.row_count() * states > 1'000'000 && tiles <= 64) {
-      compute.for_each(tiles, [&](std::int64_t number) {
+      executor.for_each(tiles, [&](std::int64_t number) {
         const Index begin = number * tile, end = std::min(size, begin + tile);
         WeightLanes weight(count);
         RowMatrix together = RowMatrix::Zero((end - begin) * size, weight.width());
@@ -243,7 +243,7 @@ std::vector<DependencyTree> TreeLearner::best_trees(const StepRows& rows, const 
           inform(static_cast<std::size_t>(i), together.middleRows((i - begin) * size + i, size - i));
       });
     } else {
-      compute.for_each(size, [&](std::int64_t number) {
+      executor.for_each(size, [&](std::int64_t number) {
         const auto i = static_cast<std::size_t>(number);
         WeightLanes weight(count);
         RowMatrix together = RowMatrix::Zero(static_cast<Index>(members.size() - i), weight.width());

@@ -64,8 +64,8 @@ ComparisonTask comparison_task(const std::string& models, const std::vector<Id>&
   return task;
 }
 
-FitEstimate estimate_comparison(const Cohort& cohort, const ComparisonTask& task, const Compute& compute) {
-  return estimate_fits(cohort.select(split_of(cohort, task).training), task.fits, {compute});
+FitEstimate estimate_comparison(const Cohort& cohort, const ComparisonTask& task, const Executor& executor) {
+  return estimate_fits(cohort.select(split_of(cohort, task).training), task.fits, {executor});
 }
 
 Comparison compare_models(const Cohort& cohort, const ComparisonTask& task, const TrainingContext& context) {
@@ -82,7 +82,7 @@ Comparison compare_models(const Cohort& cohort, const ComparisonTask& task, cons
   for (std::size_t i = 0; i < task.fits.size(); ++i) {
     const FitOptions& options = task.fits[i];
     if (i >= finished.size()) {
-      TrainingContext inner{context.compute};
+      TrainingContext inner{context.executor};
       if (context.progress) {
         inner.progress = [&, i](ProgressEvent event) {
           event.phase = concat(options.choice().name(), task.sizes[i] > 0 ? concat(" K = ", task.sizes[i]) : "", " (",
@@ -92,7 +92,7 @@ Comparison compare_models(const Cohort& cohort, const ComparisonTask& task, cons
         };
       }
       const FitResult fit = fit_model(training, options, inner);
-      const Vector scores = fit.model->log_likelihood(held_out, LikelihoodKind::mass, context.compute).value.col(0);
+      const Vector scores = fit.model->log_likelihood(held_out, LikelihoodKind::mass, context.executor).value.col(0);
       finished.add(
           {{{"parameters", fit.model->parameter_count()}, {"iterations", fit.iterations}, {"converged", fit.converged}},
            {scores.begin(), scores.end()}});

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "desirepath/core/answer.h"
-#include "desirepath/evaluation/many_fits.h"
+#include "desirepath/evaluation/fit_sweep.h"
 #include "desirepath/models/training.h"
 
 namespace desirepath::inline evaluation {
@@ -50,7 +50,7 @@ ComparisonTask comparison_task(const std::string& models, const std::vector<Id>&
                                std::uint64_t seed);
 
 /// Memory of the largest fit, time of one iteration of every restart of all of them.
-FitEstimate estimate_comparison(const Cohort& cohort, const ComparisonTask& task, const Compute& compute);
+FitEstimate estimate_comparison(const Cohort& cohort, const ComparisonTask& task, const Executor& executor);
 
 /// All models learn from the same students and are scored, by mass alone, on the same others.
 Comparison compare_models(const Cohort& cohort, const ComparisonTask& task, const TrainingContext& context);

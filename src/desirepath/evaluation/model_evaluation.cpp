@@ -54,9 +54,9 @@ Part part_for(const Cohort& cohort, std::uint64_t seed) {
   return {cohort, split, seed};
 }
 
-void add_samples(Measures& found, const Model& model, const Part& part, std::int64_t draws, const Compute& compute) {
+void add_samples(Measures& found, const Model& model, const Part& part, std::int64_t draws, const Executor& executor) {
   const SampleStatistics drawn =
-      statistics_of(model, part.held_out, draws, part.paired, RandomStream(part.seed).child("draws"), compute);
+      statistics_of(model, part.held_out, draws, part.paired, RandomStream(part.seed).child("draws"), executor);
   const SampleDistance off = distance(drawn, part.truth);
   found["error_by_course"] = off.error.by_course;
   found["error_by_period_and_course"] = off.error.by_bit;
@@ -72,9 +72,9 @@ void add_samples(Measures& found, const Model& model, const Part& part, std::int
   found["repeats_held_out"] = part.truth.repeats;
 }
 
-void add_answers(Measures& found, const Model& model, const Part& part, const Compute& compute) {
+void add_answers(Measures& found, const Model& model, const Part& part, const Executor& executor) {
   if (model.schema().period_count() < 3) return;
-  const InferenceScore score = infer_period(model, part.training, part.held_out, {}, compute);
+  const InferenceScore score = infer_period(model, part.training, part.held_out, {}, executor);
   if (!Disclosure().bound_to(part.held_out.min_cell()).rests(static_cast<double>(score.students))) return;
   found["accuracy"] = score.accuracy;
   found["most_frequent"] = score.most_frequent;
@@ -87,7 +87,7 @@ EvaluationRow measured(const FitOptions& options, Id size, const Part& part, con
                        const TrainingContext& context) {
   FitOptions own = options;
   own.seed = part.seed;
-  TrainingContext inner{context.compute};
+  TrainingContext inner{context.executor};
   // A density picks no iterate for the mass.
   if (!is_gaussian(options)) inner.validation = &part.validation;
   EvaluationRow row{options.choice().name(), size, part.seed, {}, {}};
@@ -108,13 +108,13 @@ EvaluationRow measured(const FitOptions& options, Id size, const Part& part, con
   const std::int64_t scored =
       is_gaussian(options) ? std::min(task.full_scored, part.held_out.student_count()) : part.held_out.student_count();
   const StudentScores scores =
-      score_students(*fit.model, EvidenceBatch::of(part.held_out).slice(0, scored), kind, context.compute);
+      score_students(*fit.model, EvidenceBatch::of(part.held_out).slice(0, scored), kind, context.executor);
   // A student of probability 0 is as bad as can be, and a number all the same: it goes through files.
   row.found["held_out"] = std::max(scores.mean(), -1e6);
   row.found["held_out_error"] = scores.standard_error_of_mean;
   row.found["scored_students"] = static_cast<double>(scored);
-  add_samples(row.found, *fit.model, part, task.draws, context.compute);
-  add_answers(row.found, *fit.model, part, context.compute);
+  add_samples(row.found, *fit.model, part, task.draws, context.executor);
+  add_answers(row.found, *fit.model, part, context.executor);
   row.found["asking_seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return row;
 }
@@ -280,8 +280,8 @@ Evaluation evaluate_models(const Cohort& cohort, const EvaluationTask& task, con
   // Side by side where the memory bears it; else one by one, with all threads inside each.
   const double bound = task.memory > 0 ? task.memory : 0.8 * available_memory();
   try {
-    if (bound <= 0 || largest * context.compute.threads() <= bound) {
-      context.compute.for_each(std::ssize(missing), run);
+    if (bound <= 0 || largest * context.executor.threads() <= bound) {
+      context.executor.for_each(std::ssize(missing), run);
     } else {
       for (std::int64_t number = 0; number < std::ssize(missing); ++number)
         run(number);

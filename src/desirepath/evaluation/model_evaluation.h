@@ -10,7 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "desirepath/core/answer.h"
-#include "desirepath/evaluation/many_fits.h"
+#include "desirepath/evaluation/fit_sweep.h"
 
 namespace desirepath::inline evaluation {
 

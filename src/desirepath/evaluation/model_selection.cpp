@@ -111,7 +111,7 @@ Selection select_states(const Cohort& cohort, const FitOptions& options, const s
       }
       const FitResult fit = fit_model(training, fits[i], inner);
       const LikelihoodKind kind = fit.model->likelihood_kinds().front();
-      const StudentScores score = score_students(*fit.model, held_out, kind, context.compute, weights);
+      const StudentScores score = score_students(*fit.model, held_out, kind, context.executor, weights);
       finished.add(
           {{{"kind", std::string(name_of(kind))},
             {"criteria_kind", std::string(name_of(fit.kind))},

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "desirepath/core/answer.h"
-#include "desirepath/evaluation/many_fits.h"
+#include "desirepath/evaluation/fit_sweep.h"
 #include "desirepath/models/training.h"
 
 namespace desirepath::inline evaluation {

@@ -103,7 +103,7 @@ SampleStatistics statistics_of(const Cohort& cohort, std::span<const Id> paired)
 }
 
 SampleStatistics statistics_of(const Model& model, const Cohort& like, std::int64_t draws, std::span<const Id> paired,
-                               const RandomStream& stream, const Compute& compute) {
+                               const RandomStream& stream, const Executor& executor) {
   Counter counter(like.schema(), paired);
   constexpr std::int64_t block = 1000;  // what is unknown of these takes a number a bit
   const std::int64_t times = (draws + like.student_count() - 1) / std::max<std::int64_t>(1, like.student_count());
@@ -114,7 +114,7 @@ SampleStatistics statistics_of(const Model& model, const Cohort& like, std::int6
     const EvidenceBatch there = presence_of(part);
     for (std::int64_t d = 0; d < times; ++d) {
       const RandomStream own = stream.child(static_cast<std::uint64_t>(d)).child(static_cast<std::uint64_t>(first));
-      counter.add(model.complete(there, own, compute), part);
+      counter.add(model.complete(there, own, executor), part);
     }
   }
   return std::move(counter).finish();

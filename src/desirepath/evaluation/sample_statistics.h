@@ -26,6 +26,6 @@ std::vector<Id> common_courses(const Cohort& cohort, std::size_t count);
 SampleStatistics statistics_of(const Cohort& cohort, std::span<const Id> paired);
 /// Of at least `draws` students drawn from the model, present when those of `like` are.
 SampleStatistics statistics_of(const Model& model, const Cohort& like, std::int64_t draws, std::span<const Id> paired,
-                               const RandomStream& stream, const Compute& compute);
+                               const RandomStream& stream, const Executor& executor);
 
 }  // namespace desirepath::inline evaluation

@@ -14,7 +14,7 @@ namespace desirepath::inline ingest {
 
 namespace {
 
-Preparation prepare_collection(RowCollection collection, const TableOptions& options, const Compute& compute) {
+Preparation prepare_collection(RowCollection collection, const TableOptions& options, const Executor& executor) {
   Preparation made;
   made.report = PrepareReport::of_reading(collection, options);
   if (made.report.rows_in == 0) {
@@ -29,7 +29,7 @@ Preparation prepare_collection(RowCollection collection, const TableOptions& opt
     made.failure = concat(made.report.sources.front().file, ": ", collection.question);
     return made;
   }
-  const SiftedRows sifted = apply_rules(collection, options, compute);
+  const SiftedRows sifted = apply_rules(collection, options, executor);
   made.report.count_fates(collection, sifted, options);
   made.failure = nothing_left(collection, sifted, options);
   if (!made.failure.empty()) return made;
@@ -49,29 +49,30 @@ Prepared with_cohort(Preparation made) {
 
 }  // namespace
 
-Preparation prepare_tables(const std::vector<std::string>& sources, const TableOptions& options, const Compute& compute,
-                           const ProgressSink& progress) {
+Preparation prepare_tables(const std::vector<std::string>& sources, const TableOptions& options,
+                           const Executor& executor, const ProgressSink& progress) {
   options.validate();
-  return prepare_collection(collect_rows(expand_sources(sources), options, compute, progress), options, compute);
+  return prepare_collection(collect_rows(expand_sources(sources), options, executor, progress), options, executor);
 }
 
-InputCheck check_tables(const std::vector<std::string>& sources, TableOptions options, const Compute& compute,
+InputCheck check_tables(const std::vector<std::string>& sources, TableOptions options, const Executor& executor,
                         const ProgressSink& progress) {
   const double max_bad = std::exchange(options.max_bad, 1);
-  InputCheck check(prepare_tables(sources, options, compute, progress));
+  InputCheck check(prepare_tables(sources, options, executor, progress));
   check.failure = check.report.too_many_rejected(max_bad).value_or(check.failure);
   return check;
 }
 
-Prepared prepare_cohort(const std::vector<std::string>& sources, const TableOptions& options, const Compute& compute,
+Prepared prepare_cohort(const std::vector<std::string>& sources, const TableOptions& options, const Executor& executor,
                         const ProgressSink& progress) {
-  return with_cohort(prepare_tables(sources, options, compute, progress));
+  return with_cohort(prepare_tables(sources, options, executor, progress));
 }
 
-Prepared prepare_rows(TableInMemory table, const TableOptions& options, const Compute& compute,
+Prepared prepare_rows(TableInMemory table, const TableOptions& options, const Executor& executor,
                       const ProgressSink& progress) {
   options.validate();
-  return with_cohort(prepare_collection(collect_rows(std::move(table), options, compute, progress), options, compute));
+  return with_cohort(
+      prepare_collection(collect_rows(std::move(table), options, executor, progress), options, executor));
 }
 
 }  // namespace desirepath::inline ingest

@@ -16,11 +16,11 @@ namespace desirepath::inline ingest {
 
 /// Reads the sources (files or patterns) and makes the cohort, unless more than max_bad of the rows are rejected or
 /// nothing is left. Throws OptionError, FileError and InputError for what cannot be read as a table at all.
-Preparation prepare_tables(const std::vector<std::string>& sources, const TableOptions& options, const Compute& compute,
-                           const ProgressSink& progress = {});
+Preparation prepare_tables(const std::vector<std::string>& sources, const TableOptions& options,
+                           const Executor& executor, const ProgressSink& progress = {});
 
 /// Looks at everything, however many rows are bad, and says whether max_bad would allow it.
-InputCheck check_tables(const std::vector<std::string>& sources, TableOptions options, const Compute& compute,
+InputCheck check_tables(const std::vector<std::string>& sources, TableOptions options, const Executor& executor,
                         const ProgressSink& progress = {});
 
 struct Prepared {
@@ -28,10 +28,10 @@ struct Prepared {
   PrepareReport report;
 };
 /// For whoever can do nothing without the cohort: throws InputError where there is none.
-Prepared prepare_cohort(const std::vector<std::string>& sources, const TableOptions& options, const Compute& compute,
+Prepared prepare_cohort(const std::vector<std::string>& sources, const TableOptions& options, const Executor& executor,
                         const ProgressSink& progress = {});
 /// The same of a table in memory.
-Prepared prepare_rows(TableInMemory table, const TableOptions& options, const Compute& compute,
+Prepared prepare_rows(TableInMemory table, const TableOptions& options, const Executor& executor,
                       const ProgressSink& progress = {});
 
 }  // namespace desirepath::inline ingest

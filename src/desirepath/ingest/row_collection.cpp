@@ -50,9 +50,9 @@ void fold_equal_rows(std::vector<Row>& rows) {
 
 class Collector {
  public:
-  Collector(const TableOptions& options, const Compute& compute)
+  Collector(const TableOptions& options, const Executor& executor)
       : options_(options),
-        compute_(compute),
+        executor_(executor),
         missing_(options.missing),
         grades_(GradeRules(options.failing_grades, options.withdrawn_grades, options.pass_mark)) {
     if (!options.terms_file.empty()) house_terms_ = terms_from_table(read_small_table(options.terms_file.string()));
@@ -64,7 +64,7 @@ class Collector {
   void read(const std::vector<std::string>& files, const ProgressSink& progress) {
     for (std::size_t f = 0; f < files.size(); ++f) {
       const std::int64_t rejected_before = out_.rejects.count();
-      const MappedSource source = open_source(files[f], f, options_, compute_.threads(), out_.rejects);
+      const MappedSource source = open_source(files[f], f, options_, executor_.threads(), out_.rejects);
       read_source(source, files[f], rejected_before, [&](double done) {
         if (progress) progress({"read", (static_cast<double>(f) + done) / static_cast<double>(files.size())});
       });
@@ -147,7 +147,7 @@ class Collector {
     std::optional<RowPart> part;
     bool is_more = true;
     while (is_more) {
-      compute_.check_interrupt();
+      executor_.check_interrupt();
       is_more = source.next(batch);
       if (is_more) {
         if (!part) part.emplace(file.reading);
@@ -199,7 +199,7 @@ class Collector {
       records += rows.piece->record_count();
       before = std::move(rows.piece);
     };
-    compute_.ordered(give, read, take);
+    executor_.ordered(give, read, take);
   }
 
   /// The next part of a file; records: before it.
@@ -441,7 +441,7 @@ class Collector {
   }
 
   const TableOptions& options_;
-  const Compute& compute_;
+  const Executor& executor_;
   MissingValues missing_;
   GradeTally grades_;
   std::map<std::string, Term> house_terms_;
@@ -458,16 +458,16 @@ class Collector {
 
 }  // namespace
 
-RowCollection collect_rows(const std::vector<std::string>& files, const TableOptions& options, const Compute& compute,
+RowCollection collect_rows(const std::vector<std::string>& files, const TableOptions& options, const Executor& executor,
                            const ProgressSink& progress) {
-  Collector collector(options, compute);
+  Collector collector(options, executor);
   collector.read(files, progress);
   return collector.take();
 }
 
-RowCollection collect_rows(TableInMemory table, const TableOptions& options, const Compute& compute,
+RowCollection collect_rows(TableInMemory table, const TableOptions& options, const Executor& executor,
                            const ProgressSink& progress) {
-  Collector collector(options, compute);
+  Collector collector(options, executor);
   collector.read(std::move(table), progress);
   return collector.take();
 }

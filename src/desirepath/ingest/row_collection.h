@@ -139,9 +139,9 @@ struct RowCollection {
 };
 
 /// Throws InputError for a file that cannot be read as a table, OptionError for one that lacks what a rule needs.
-RowCollection collect_rows(const std::vector<std::string>& files, const TableOptions& options, const Compute& compute,
+RowCollection collect_rows(const std::vector<std::string>& files, const TableOptions& options, const Executor& executor,
                            const ProgressSink& progress);
-RowCollection collect_rows(TableInMemory table, const TableOptions& options, const Compute& compute,
+RowCollection collect_rows(TableInMemory table, const TableOptions& options, const Executor& executor,
                            const ProgressSink& progress);
 
 }  // namespace desirepath::inline ingest

@@ -20,7 +20,7 @@ void end_presence(std::span<Row> rows, Fate fate) {
   }
 }
 
-SiftedRows group_by_student(RowCollection& collection, const Compute& compute) {
+SiftedRows group_by_student(RowCollection& collection, const Executor& executor) {
   std::vector<Row> unsorted = std::move(collection.rows);
   SiftedRows sifted;
   sifted.students = collection.students.in_natural_order();
@@ -44,8 +44,8 @@ SiftedRows group_by_student(RowCollection& collection, const Compute& compute) {
   std::vector<std::size_t> next(sifted.begin.begin(), sifted.begin.end() - 1);
   sifted.rows.resize(unsorted.size());
   // Every block looks at all rows: there are no more of them than threads.
-  const std::int64_t students = std::ssize(place), threads = compute.threads();
-  compute.for_blocks(students, std::max(students_per_task, (students + threads - 1) / threads), [&](Range block) {
+  const std::int64_t students = std::ssize(place), threads = executor.threads();
+  executor.for_blocks(students, std::max(students_per_task, (students + threads - 1) / threads), [&](Range block) {
     for (const Row& row : unsorted) {
       const std::uint32_t student = place[row.student];
       if (student >= block.first && student < block.last) sifted.rows[next[student]++] = row;
@@ -218,8 +218,8 @@ void apply_to_student(std::span<Row> rows, int last_period, const TableOptions& 
 
 }  // namespace
 
-SiftedRows apply_rules(RowCollection& collection, const TableOptions& options, const Compute& compute) {
-  SiftedRows sifted = group_by_student(collection, compute);
+SiftedRows apply_rules(RowCollection& collection, const TableOptions& options, const Executor& executor) {
+  SiftedRows sifted = group_by_student(collection, executor);
   sifted.last_period = last_period_of(collection.periods, options);
   sifted.calendar = TermCalendar(collection);
   const bool from_entry = collection.periods != PeriodRule::as_given;
@@ -228,7 +228,7 @@ SiftedRows apply_rules(RowCollection& collection, const TableOptions& options, c
                                                                                  : PeriodStep::year);
   sifted.presence.resize(sifted.students.size());
   sifted.first_step.resize(sifted.students.size());
-  compute.for_blocks(std::ssize(sifted.students), students_per_task, [&](Range block) {
+  executor.for_blocks(std::ssize(sifted.students), students_per_task, [&](Range block) {
     for (auto s = static_cast<std::size_t>(block.first); s < static_cast<std::size_t>(block.last); ++s) {
       const std::span<Row> rows(sifted.rows.data() + sifted.begin[s], sifted.rows.data() + sifted.begin[s + 1]);
       if (rows.empty()) {  // none is selected, and nobody can say when

@@ -28,6 +28,6 @@ struct SiftedRows {
 };
 
 /// Takes the rows out of the collection.
-SiftedRows apply_rules(RowCollection& collection, const TableOptions& options, const Compute& compute);
+SiftedRows apply_rules(RowCollection& collection, const TableOptions& options, const Executor& executor);
 
 }  // namespace desirepath::inline ingest

@@ -70,8 +70,9 @@ std::string column_list(const std::vector<std::string>& columns) {
   if (columns.size() == 1)
     return concat("it has one column alone (is the delimiter another? ", setting_name("delimiter"), ")");
   if (!looks_like_header(columns)) return "its first line has no column name known here (is it data?)";
-  std::vector<std::string> shown(columns.begin(), columns.begin() + std::min<std::ptrdiff_t>(20, std::ssize(columns)));
-  return concat("its columns are ", join(shown, ", "), columns.size() > shown.size() ? ", ..." : "");
+  std::vector<std::string> disclosed(columns.begin(),
+                                     columns.begin() + std::min<std::ptrdiff_t>(20, std::ssize(columns)));
+  return concat("its columns are ", join(disclosed, ", "), columns.size() > disclosed.size() ? ", ..." : "");
 }
 
 std::optional<std::size_t> find_column(const std::vector<std::string>& columns, std::string_view name) {

@@ -46,7 +46,7 @@ RowMatrix centre_of_row(const StepRows& rows, std::int64_t row) {
 }  // namespace
 
 std::vector<Id> kmeans_labels(const StepRows& rows, std::span<const double> weights, Id clusters, RandomStream stream,
-                              const Compute& compute, std::int64_t sample) {
+                              const Executor& executor, std::int64_t sample) {
   const std::int64_t count = rows.row_count();
   std::vector<std::int64_t> chosen(static_cast<std::size_t>(count));
   std::iota(chosen.begin(), chosen.end(), 0);
@@ -71,7 +71,7 @@ std::vector<Id> kmeans_labels(const StepRows& rows, std::span<const double> weig
     const RowMatrix centre = centre_of_row(rows, chosen[seed]);
     centres.col(c) = centre.col(0);
     const Distances distance(rows, centre);
-    compute.for_blocks(static_cast<std::int64_t>(used), 1024, [&](Range range) {
+    executor.for_blocks(static_cast<std::int64_t>(used), 1024, [&](Range range) {
       Eigen::RowVectorXd found(1);
       for (auto i = static_cast<std::size_t>(range.first); i < static_cast<std::size_t>(range.last); ++i) {
         distance.of(chosen[i], found);
@@ -84,7 +84,7 @@ std::vector<Id> kmeans_labels(const StepRows& rows, std::span<const double> weig
   std::vector<Id> labels(used, -1);
   const auto assign = [&](std::span<const std::int64_t> which, std::vector<Id>& out) {
     const Distances distance(rows, centres);
-    compute.for_blocks(static_cast<std::int64_t>(which.size()), 1024, [&](Range range) {
+    executor.for_blocks(static_cast<std::int64_t>(which.size()), 1024, [&](Range range) {
       Eigen::RowVectorXd found(clusters);
       for (auto i = static_cast<std::size_t>(range.first); i < static_cast<std::size_t>(range.last); ++i) {
         distance.of(which[i], found);

@@ -35,7 +35,7 @@ struct ModelEntry {
   std::function<std::unique_ptr<Model>(const ArchiveReader&, const Catalog&)> load;
   /// log p of each student of the cohort the model was trained on, each left out in turn. Throws OptionError
   /// when the cohort is another one. Null: the model has none.
-  std::function<Vector(const Model&, const TrainingRecord&, const Cohort&, const Compute&)> leave_one_out;
+  std::function<Vector(const Model&, const TrainingRecord&, const Cohort&, const Executor&)> leave_one_out;
 };
 
 /// "cmm+tree": a model and an emission, the model's own where none is named.

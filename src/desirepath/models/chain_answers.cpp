@@ -55,16 +55,16 @@ Vector error_of_scores(const ChainEvidence& data, const std::vector<RowScores>& 
 
 }  // namespace
 
-Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute,
+Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Executor& executor,
                                  Conditioning conditioning) const {
   check_evidence(evidence);
   const Id courses = schema().course_count();
   const bool inside = std::ranges::all_of(asked, [&](Id bit) { return bit >= 0 && bit < schema().bit_count(); });
   if (!inside) throw InputError("a bit outside the model is asked for");
   const ChainEvidence& data = cut_evidence(evidence, layout_);
-  const std::vector<RowScores> scores = answer_scores(data, compute);
-  if (layout_.with_history) return marginals_ahead(evidence, data, scores, asked, compute);
-  const RowMatrix posterior = posterior_of(data, scores, compute);
+  const std::vector<RowScores> scores = answer_scores(data, executor);
+  if (layout_.with_history) return marginals_ahead(evidence, data, scores, asked, executor);
+  const RowMatrix posterior = posterior_of(data, scores, executor);
   // Bits asked for, by step, in the step's own numbers.
   std::vector<std::vector<Id>> local(layout_.steps.size());
   std::vector<std::vector<Index>> columns(layout_.steps.size());
@@ -134,7 +134,7 @@ Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const 
           }
           continue;
         }
-        compute.for_blocks(static_cast<std::int64_t>(group.rows.size()), 32, [&](Range range) {
+        executor.for_blocks(static_cast<std::int64_t>(group.rows.size()), 32, [&](Range range) {
           RowMatrix answer(emitting, asked_here), errors(emitting, asked_here);
           for (std::int64_t i = range.first; i < range.last; ++i) {
             const std::int64_t row = group.rows[static_cast<std::size_t>(i)];
@@ -154,12 +154,12 @@ Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const 
 
 Estimates HiddenChain::marginals_ahead(const EvidenceBatch& evidence, const ChainEvidence& data,
                                        const std::vector<RowScores>& scores, std::span<const Id> asked,
-                                       const Compute& compute) const {
+                                       const Executor& executor) const {
   const Id courses = schema().course_count();
   Estimates result;
   result.value.setZero(data.student_count(), static_cast<Index>(asked.size()));
   const HistoryAhead ahead(answers_, layout_, courses);
-  compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
+  executor.for_blocks(data.student_count(), students_a_block, [&](Range range) {
     for_each_posterior(answers_, data, scores, range, [&](std::int64_t s, double, const ChainPosterior& posterior) {
       const RowMatrix shares = ahead.course_shares(evidence, s, posterior);
       for (std::size_t i = 0; i < asked.size(); ++i)
@@ -169,17 +169,17 @@ Estimates HiddenChain::marginals_ahead(const EvidenceBatch& evidence, const Chai
   return result;
 }
 
-EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomStream& stream, const Compute& compute,
+EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomStream& stream, const Executor& executor,
                                     Conditioning conditioning) const {
   check_evidence(evidence);
   const Id courses = schema().course_count(), periods = schema().period_count();
   const ChainEvidence& data = cut_evidence(evidence, layout_);
-  const std::vector<RowScores> scores = answer_scores(data, compute);
+  const std::vector<RowScores> scores = answer_scores(data, executor);
   const Id emitting = parameters_.emitting_states();
   const auto students = static_cast<std::size_t>(data.student_count());
   std::vector<std::vector<Id>> path(students);
   std::vector<Id> departure(students, periods);  // first period the student is gone
-  compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
+  executor.for_blocks(data.student_count(), students_a_block, [&](Range range) {
     for_each_student(answers_, data, scores, range, [&](std::int64_t s, const RowMatrix& emissions) {
       RandomStream draws = stream.child(static_cast<std::uint64_t>(s)).child("path");
       const auto at = static_cast<std::size_t>(s);
@@ -200,7 +200,7 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
                                                  std::vector<std::vector<Id>>(students));  // by step, student
   if (layout_.with_history) {
     const HistoryAhead ahead(answers_, layout_, courses);
-    compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
+    executor.for_blocks(data.student_count(), students_a_block, [&](Range range) {
       for (auto s = static_cast<std::size_t>(range.first); s < static_cast<std::size_t>(range.last); ++s) {
         std::vector<std::vector<Id>> drawn =
             ahead.draw(evidence, static_cast<std::int64_t>(s), path[s], stream.child(s));
@@ -225,7 +225,7 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
       const std::unique_ptr<GivenPattern> given =
           this->given(p, silent ? blank.unknown(1) : pool.rows.unknown(group.pattern), conditioning);
       const auto items = static_cast<std::int64_t>(silent ? group.silent.size() : group.rows.size());
-      compute.for_blocks(items, 32, [&](Range range) {
+      executor.for_blocks(items, 32, [&](Range range) {
         for (std::int64_t i = range.first; i < range.last; ++i) {
           if (silent) {
             draw(*given, {}, group.silent[static_cast<std::size_t>(i)]);
@@ -259,7 +259,7 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
 }
 
 std::optional<RowMatrix> first_enrollments(const Model& model, const EvidenceBatch& evidence,
-                                           std::span<const Id> courses, const Compute& compute) {
+                                           std::span<const Id> courses, const Executor& executor) {
   const auto* chain = dynamic_cast<const HiddenChain*>(&model);
   if (chain == nullptr || chain->step_count() != 1) return std::nullopt;
   const auto* emission = dynamic_cast<const HiddenTreeEmission*>(chain->parameters().emissions.front().get());
@@ -271,7 +271,7 @@ std::optional<RowMatrix> first_enrollments(const Model& model, const EvidenceBat
     for (Id t = 0; t < periods; ++t)
       asked.push_back(schema.bit(t, c));
   }
-  const RowMatrix posterior = chain->posterior(evidence, compute);
+  const RowMatrix posterior = chain->posterior(evidence, executor);
   const ChainEvidence& data = cut_evidence(evidence, chain->layout());
   RowMatrix result = RowMatrix::Zero(data.student_count(), static_cast<Index>(asked.size()));
   // Taken now but not for the first time: taken in an earlier enrolled period, and then again with a probability that
@@ -295,7 +295,7 @@ std::optional<RowMatrix> first_enrollments(const Model& model, const EvidenceBat
   for (const PatternGroup& group : group_by_pattern(pool, data.student_count())) {
     if (group.pattern < 0) continue;  // of whom nothing is known are not known to be enrolled
     const std::unique_ptr<GivenPattern> given = emission->given(pool.rows.unknown(group.pattern));
-    compute.for_blocks(static_cast<std::int64_t>(group.rows.size()), 32, [&](Range range) {
+    executor.for_blocks(static_cast<std::int64_t>(group.rows.size()), 32, [&](Range range) {
       RowMatrix answer(emission->state_count(), static_cast<Index>(asked.size()));
       for (std::int64_t i = range.first; i < range.last; ++i) {
         const std::int64_t row = group.rows[static_cast<std::size_t>(i)];

@@ -75,7 +75,7 @@ RowMatrix ChainCandidates::fit_mixture() const {
     const bool of_the_climb = name != "validation" && name != "refine" && name != "start" && name != "carry-over";
     if (of_the_climb && std::ranges::find(known, name, &Setting::name) != known.end()) options.set(name, value);
   }
-  TrainingContext context{context_.compute};
+  TrainingContext context{context_.executor};
   if (context_.progress) {
     context.progress = [this](ProgressEvent event) {
       event.phase = "starts: a mixture";
@@ -86,7 +86,7 @@ RowMatrix ChainCandidates::fit_mixture() const {
   context.checkpoint_interval = context_.checkpoint_interval;
   context.resume = context_.resume;
   const FitResult mixture = fit_model(students_, options, context);
-  return mixture.model->hidden_states()->posterior(EvidenceBatch::of(students_), context_.compute);
+  return mixture.model->hidden_states()->posterior(EvidenceBatch::of(students_), context_.executor);
 }
 
 void ChainCandidates::find(StartFindings& found, bool side_by_side, const std::function<void()>& after_each) const {
@@ -103,7 +103,7 @@ void ChainCandidates::find(StartFindings& found, bool side_by_side, const std::f
   };
   if (side_by_side) {
     found.trials.resize(candidates_.size());
-    context_.compute.for_each(std::ssize(candidates_), [&](std::int64_t c) {
+    context_.executor.for_each(std::ssize(candidates_), [&](std::int64_t c) {
       found.trials[static_cast<std::size_t>(c)] = try_out(candidates_[static_cast<std::size_t>(c)], found);
     });
     report();
@@ -143,7 +143,7 @@ std::vector<ClimbStart> ChainCandidates::plan(const StartFindings& found) const 
 }
 
 double ChainCandidates::try_out(const ClimbStart& start, const StartFindings& found) const {
-  ChainProblem problem(task_, evidence_, learner_, context_.compute);
+  ChainProblem problem(task_, evidence_, learner_, context_.executor);
   EmOptions em = settings_.em;
   em.max_iterations = std::min(em.max_iterations, trial_iterations);
   try {
@@ -199,7 +199,7 @@ SoftLabels ChainCandidates::pathway_labels(RandomStream stream) const {
   weigh_rows(whole, task_.weights);
   const RowPool& pool = whole.pools.front();
   const std::vector<Id> clusters =
-      kmeans_labels(pool.rows, pool.rows.weights(), task_.states, stream.child("kmeans"), context_.compute);
+      kmeans_labels(pool.rows, pool.rows.weights(), task_.states, stream.child("kmeans"), context_.executor);
   RowMatrix by_student = RowMatrix::Constant(whole.student_count(), task_.states, 1.0 / task_.states);
   for (std::int64_t s = 0; s < whole.student_count(); ++s) {
     const std::int32_t row = whole.row(s, 0);

@@ -28,7 +28,7 @@ class ChainFit : public TrainingRun {
  public:
   ChainFit(const TrainingTask& task, TimeStructure structure)
       : TrainingRun(task),
-        compute_(task.context.compute),
+        executor_(task.context.executor),
         settings_(task.options.read<ChainSettings>()),
         layout_(StepLayout::of(structure, task.cohort.schema().period_count())) {
     check_settings();
@@ -60,7 +60,7 @@ class ChainFit : public TrainingRun {
       bytes += 2 * 8 * rows * states + 12.0 * static_cast<double>(pool.rows.all_taken().one_count()) + 16 * students;
       work += learner_->work_estimate(pool.rows, settings_.states);
     }
-    bytes += learner_->memory_estimate(layout_.shape(cohort_.schema()).bits(), settings_.states, compute_.threads()) *
+    bytes += learner_->memory_estimate(layout_.shape(cohort_.schema()).bits(), settings_.states, executor_.threads()) *
              static_cast<double>(evidence_->pools.size());
     // What each block of students adds to the pairs of states.
     const double blocks = std::ceil(students / static_cast<double>(block_size(training().student_count())));
@@ -69,8 +69,8 @@ class ChainFit : public TrainingRun {
     bytes +=
         2 * (4.0 * static_cast<double>(training().enrollments().one_count()) + 12 * students * layout_.step_count());
     estimate.bytes =
-        program_bytes + bytes * (runs_side_by_side() ? std::min(settings_.restarts, compute_.threads()) : 1);
-    estimate.seconds_per_iteration = work / 1.2e9 / compute_.threads();
+        program_bytes + bytes * (runs_side_by_side() ? std::min(settings_.restarts, executor_.threads()) : 1);
+    estimate.seconds_per_iteration = work / 1.2e9 / executor_.threads();
     return estimate;
   }
 
@@ -100,7 +100,7 @@ class ChainFit : public TrainingRun {
       const auto run_at = [&](std::size_t r, const RestartOutcome* before) {
         outcomes[r] = run_restart(static_cast<int>(r), before, {});
       };
-      compute_.for_each(std::ssize(plan_), [&](std::int64_t r) {
+      executor_.for_each(std::ssize(plan_), [&](std::int64_t r) {
         const auto at = static_cast<std::size_t>(r);
         if (plan_[at].origin == Origin::released) return;
         run_at(at, nullptr);
@@ -171,7 +171,7 @@ class ChainFit : public TrainingRun {
   RestartOutcome run_restart(int number, const RestartOutcome* before, std::optional<Checkpoint> resumed) {
     const ClimbStart& origin = plan_[static_cast<std::size_t>(number)];
     ChainProblem problem(origin.origin == Origin::kept ? candidates_->kept_task() : chain_, *evidence_, *learner_,
-                         compute_);
+                         executor_);
     RestartOutcome outcome;
     outcome.result.number = number - (plan_.front().origin == Origin::kept && number > 0 ? 1 : 0);
     outcome.result.seed = options_.seed;
@@ -203,7 +203,7 @@ class ChainFit : public TrainingRun {
     }
     if (validation_evidence_) {
       hooks.after_expectation = [&](const EmProgress& em) {
-        const double score = mean_log_likelihood(problem.parameters(), *validation_evidence_, validation_, compute_);
+        const double score = mean_log_likelihood(problem.parameters(), *validation_evidence_, validation_, executor_);
         if (!std::isfinite(score)) {
           throw NumericalError(concat("a validation student is impossible under the model (probability 0): give ",
                                       setting_name("pseudocount"), " above 0"));
@@ -300,7 +300,7 @@ class ChainFit : public TrainingRun {
     if (candidates_->needs_mixture() && !archive->has(Checkpoint::mixture_key)) return std::nullopt;
     return Checkpoint::load(
         *archive, checkpoint_,
-        {layout_, cohort_.schema(), *options_.choice().emission, ChainProblem(chain_, *evidence_, *learner_, compute_),
+        {layout_, cohort_.schema(), *options_.choice().emission, ChainProblem(chain_, *evidence_, *learner_, executor_),
          restart_count(), validation_evidence_ != nullptr, training().student_count(),
          candidates_->candidates().size()});
   }
@@ -308,7 +308,7 @@ class ChainFit : public TrainingRun {
   FitResult finish(RestartOutcome best, std::vector<RestartResult> restarts) {
     FitResult result;
     // The expected shares of the states order them.
-    ChainProblem problem(chain_, *evidence_, *learner_, compute_);
+    ChainProblem problem(chain_, *evidence_, *learner_, executor_);
     problem.start_from_parameters(std::move(best.parameters));
     problem.measure();
     const bool keeps_order = start_is_given() || !context_.transitions.empty();
@@ -321,11 +321,11 @@ class ChainFit : public TrainingRun {
       problem.measure();
     }
     const std::vector<std::string> notes = problem.notes();
-    count_state_students(problem, {training(), chain_, layout_, *learner_, compute_}, result);
+    count_state_students(problem, {training(), chain_, layout_, *learner_, executor_}, result);
     // What the learner sets after the climb may have another likelihood than the last iterate.
     std::optional<Expectation> finished;
     if (problem.finish_emissions()) {
-      weigh_by_mass({training(), chain_, *evidence_, *learner_, compute_}, problem,
+      weigh_by_mass({training(), chain_, *evidence_, *learner_, executor_}, problem,
                     context_.match == nullptr && !keeps_order);
       finished = problem.measure();
     }
@@ -333,7 +333,7 @@ class ChainFit : public TrainingRun {
       const ChainEvidence& held_out = validation_evidence_ ? *validation_evidence_ : *refinement_evidence_;
       result.refinement =
           refine_by_policy_gradient(problem, *evidence_, held_out, settings_.policy_gradient,
-                                    RandomStream(options_.seed).child("refine"), compute_, context_.progress);
+                                    RandomStream(options_.seed).child("refine"), executor_, context_.progress);
       finished = problem.measure();
     }
     result.state_entropy = problem.state_entropy();
@@ -390,7 +390,7 @@ class ChainFit : public TrainingRun {
     return result;
   }
 
-  const Compute& compute_;
+  const Executor& executor_;
   ChainSettings settings_;
   StepLayout layout_;
   ChainIdentity identity_;

@@ -11,6 +11,6 @@ ModelEntry chain_entry(std::string name, std::string what, TimeStructure structu
 
 /// Leave-one-out scores of the students a chain was trained on, as its record of training says.
 Vector chain_leave_one_out(const Model& model, const TrainingRecord& training, const Cohort& cohort,
-                           const Compute& compute);
+                           const Executor& executor);
 
 }  // namespace desirepath::inline models

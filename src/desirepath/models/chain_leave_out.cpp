@@ -22,13 +22,13 @@ Vector ChainProblem::left_out_scores() const {
   std::vector<std::unique_ptr<LeftOut>> left_out;
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
     left_out.push_back(
-        learner_.leave_out(evidence_.pools[p].rows, responsibilities_.rows[p], *parameters_.emissions[p], compute_));
+        learner_.leave_out(evidence_.pools[p].rows, responsibilities_.rows[p], *parameters_.emissions[p], executor_));
     if (!left_out.back())
       throw OptionError(concat("leave-one-out: there is none for the emission '", learner_.family(), "'"));
   }
   const bool is_mass = parameters_.emissions.front()->training_kind() == LikelihoodKind::mass;
   Vector result(evidence_.student_count());
-  compute_.for_blocks(evidence_.student_count(), 64, [&](Range range) {
+  executor_.for_blocks(evidence_.student_count(), 64, [&](Range range) {
     RowMatrix emissions(steps, states), pool_weights, pool_scores;
     std::vector<std::int32_t> rows;
     const auto leave_out = [&](std::int64_t s, double, const ChainPosterior& posterior) {
@@ -74,7 +74,7 @@ Vector ChainProblem::left_out_scores() const {
 }
 
 Vector chain_leave_one_out(const Model& model, const TrainingRecord& training, const Cohort& cohort,
-                           const Compute& compute) {
+                           const Executor& executor) {
   const FitOptions& options = training.trained_with();
   const HiddenChain& chain = as_chain(model, "leave-one-out");
   const auto settings = options.read<ChainSettings>();
@@ -93,7 +93,7 @@ Vector chain_leave_one_out(const Model& model, const TrainingRecord& training, c
     throw ArchiveError("the model file's record of its training is of other courses");
   if (settings.states != chain.parameters().emitting_states())
     throw ArchiveError("the model file's record of its training is of another number of states");
-  TrainingContext context{compute};
+  TrainingContext context{executor};
   context.transitions = training.transitions;
   ChainTask task{cohort.schema(),
                  settings.states,
@@ -104,7 +104,7 @@ Vector chain_leave_one_out(const Model& model, const TrainingRecord& training, c
   ChainEvidence evidence(EvidenceBatch::of(cohort), chain.layout());
   const std::unique_ptr<EmissionLearner> learner =
       options.choice().emission->learner(options.values(), chain.layout().shape(cohort.schema()));
-  ChainProblem problem(task, evidence, *learner, compute);
+  ChainProblem problem(task, evidence, *learner, executor);
   if (const std::string reason = problem.misfit(chain.parameters()); !reason.empty())
     throw ArchiveError(concat("the model file's record of its training is of another model: this has ", reason));
   problem.start_from_parameters(chain.parameters());

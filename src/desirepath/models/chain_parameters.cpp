@@ -128,10 +128,10 @@ ChainParameters ChainParameters::load(const ArchiveReader& archive, const std::s
 }
 
 std::vector<RowScores> score_pools(const ChainParameters& parameters, const ChainEvidence& evidence,
-                                   LikelihoodKind kind, Precision precision, const Compute& compute) {
+                                   LikelihoodKind kind, Precision precision, const Executor& executor) {
   std::vector<RowScores> scores;
   for (std::size_t p = 0; p < evidence.pools.size(); ++p)
-    scores.push_back(parameters.emissions[p]->score(evidence.pools[p].rows, kind, precision, compute));
+    scores.push_back(parameters.emissions[p]->score(evidence.pools[p].rows, kind, precision, executor));
   return scores;
 }
 
@@ -193,9 +193,9 @@ void for_each_posterior(const ChainParameters& parameters, const ChainEvidence& 
 }
 
 Vector student_log_likelihoods(const ChainParameters& parameters, const ChainEvidence& evidence,
-                               const std::vector<RowScores>& scores, const Compute& compute) {
+                               const std::vector<RowScores>& scores, const Executor& executor) {
   Vector result(evidence.student_count());
-  compute.for_blocks(evidence.student_count(), students_a_block, [&](Range range) {
+  executor.for_blocks(evidence.student_count(), students_a_block, [&](Range range) {
     for_each_posterior(
         parameters, evidence, scores, range,
         [&](std::int64_t s, double log_likelihood, const ChainPosterior&) { result[s] = log_likelihood; });

@@ -45,7 +45,7 @@ struct ChainParameters {
 
 /// log p(row | state) of every row of every pool.
 std::vector<RowScores> score_pools(const ChainParameters& parameters, const ChainEvidence& evidence,
-                                   LikelihoodKind kind, Precision precision, const Compute& compute);
+                                   LikelihoodKind kind, Precision precision, const Executor& executor);
 /// Who was there, and departures, of a student: steps by states, without the rows' scores.
 void student_frame(const ChainParameters& parameters, const ChainEvidence& evidence, std::int64_t student,
                    RowMatrix& out);
@@ -63,6 +63,6 @@ void for_each_posterior(
     const std::function<void(std::int64_t student, double log_likelihood, const ChainPosterior& posterior)>& body);
 /// log p of every student.
 Vector student_log_likelihoods(const ChainParameters& parameters, const ChainEvidence& evidence,
-                               const std::vector<RowScores>& scores, const Compute& compute);
+                               const std::vector<RowScores>& scores, const Executor& executor);
 
 }  // namespace desirepath::inline models

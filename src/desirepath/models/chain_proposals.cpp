@@ -23,7 +23,7 @@ bool ChainProblem::propose(int iteration) {
   bool any = false;
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
     proposed.push_back(
-        learner_.propose(evidence_.pools[p].rows, responsibilities_.rows[p], *parameters_.emissions[p], compute_));
+        learner_.propose(evidence_.pools[p].rows, responsibilities_.rows[p], *parameters_.emissions[p], executor_));
     any = any || proposed.back() != nullptr;
   }
   if (!any) return false;
@@ -67,7 +67,7 @@ bool ChainProblem::reseed_empty_state() {
       const double weight = seeded.row(row).sum();
       seeded.row(row).setZero();
       seeded(row, k) = weight;
-      parameters_.emissions[p] = learner_.maximise(rows, seeded, parameters_.emissions[p].get(), compute_);
+      parameters_.emissions[p] = learner_.maximise(rows, seeded, parameters_.emissions[p].get(), executor_);
       on_proposal_ = true;
       const double share = weight / total_weight_;
       const auto give_share = [&](auto&& distribution) {

@@ -52,7 +52,7 @@ void ChainProblem::start_from_labels(const SoftLabels& labels, const RandomStrea
   take_prior(prior_from(responsibilities_));
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p)
     parameters_.emissions.push_back(learner_.start(evidence_.pools[p].rows, responsibilities_.rows[p],
-                                                   stream.child("emissions").child(p), compute_));
+                                                   stream.child("emissions").child(p), executor_));
 }
 
 void ChainProblem::start_from_kmeans(RandomStream stream) {
@@ -65,7 +65,7 @@ void ChainProblem::start_from_kmeans(RandomStream stream) {
     const RowPool& pool = evidence_.pools[p];
     if (pool.rows.row_count() == 0) continue;
     const std::vector<Id> clusters =
-        kmeans_labels(pool.rows, pool.rows.weights(), task_.states, stream.child("kmeans").child(p), compute_);
+        kmeans_labels(pool.rows, pool.rows.weights(), task_.states, stream.child("kmeans").child(p), executor_);
     for (std::size_t place = 0; place < pool.row_of.size(); ++place) {
       const Id step = layout.pools[p][place];
       for (std::int64_t s = 0; s < evidence_.student_count(); ++s) {

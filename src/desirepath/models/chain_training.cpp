@@ -24,11 +24,11 @@ void weigh_rows(ChainEvidence& evidence, std::span<const double> student_weights
 }
 
 double mean_log_likelihood(const ChainParameters& parameters, const ChainEvidence& evidence, const ChainTask& weighed,
-                           const Compute& compute) {
+                           const Executor& executor) {
   const std::vector<RowScores> scores =
-      score_pools(parameters, evidence, parameters.emissions.front()->training_kind(), Precision::quick, compute);
-  const Vector values = student_log_likelihoods(parameters, evidence, scores, compute);
-  const Vector sum = compute.sum_over(evidence.student_count(), 2, [&](Range range, Vector& total) {
+      score_pools(parameters, evidence, parameters.emissions.front()->training_kind(), Precision::quick, executor);
+  const Vector values = student_log_likelihoods(parameters, evidence, scores, executor);
+  const Vector sum = executor.sum_over(evidence.student_count(), 2, [&](Range range, Vector& total) {
     for (std::int64_t s = range.first; s < range.last; ++s) {
       const double weight = weighed.weight_of(s);
       if (!(weight > 0)) continue;
@@ -40,8 +40,8 @@ double mean_log_likelihood(const ChainParameters& parameters, const ChainEvidenc
 }
 
 ChainProblem::ChainProblem(const ChainTask& task, ChainEvidence& evidence, const EmissionLearner& learner,
-                           const Compute& compute)
-    : task_(task), evidence_(evidence), learner_(learner), compute_(compute) {
+                           const Executor& executor)
+    : task_(task), evidence_(evidence), learner_(learner), executor_(executor) {
   const bool somebody_left = std::ranges::find(evidence.presence, Presence::left) != evidence.presence.end();
   const bool one_step = evidence.layout->step_count() == 1;
   bool departures_known = false;
@@ -93,7 +93,7 @@ void ChainProblem::aggregate_rows(const std::vector<RowMatrix>& gamma) {
     const RowPool& pool = evidence_.pools[p];
     RowMatrix& sums = responsibilities_.rows[p];
     sums.resize(pool.rows.row_count(), task_.states);
-    compute_.for_blocks(pool.rows.row_count(), 1024, [&](Range range) {
+    executor_.for_blocks(pool.rows.row_count(), 1024, [&](Range range) {
       for (std::int64_t row = range.first; row < range.last; ++row) {
         auto sum = sums.row(row);
         sum.setZero();
@@ -110,7 +110,7 @@ void ChainProblem::aggregate_rows(const std::vector<RowMatrix>& gamma) {
 
 Expectation ChainProblem::expectation() {
   scores_ =
-      score_pools(parameters_, evidence_, parameters_.emissions.front()->training_kind(), Precision::quick, compute_);
+      score_pools(parameters_, evidence_, parameters_.emissions.front()->training_kind(), Precision::quick, executor_);
   Expectation found = expectation_from_scores();
   found.log_prior = log_prior();
   for (const auto& emission : parameters_.emissions)
@@ -134,7 +134,7 @@ Expectation ChainProblem::expectation_by_rows() {
   RowMatrix& rows =
       responsibilities_.rows.empty() ? responsibilities_.rows.emplace_back() : responsibilities_.rows.front();
   rows.resize(scores_.front().log_likelihood.rows(), states);
-  const Vector sums = compute_.sum_over(rows.rows(), 2 + states, [&](Range range, Vector& sum) {
+  const Vector sums = executor_.sum_over(rows.rows(), 2 + states, [&](Range range, Vector& sum) {
     for (std::int64_t row = range.first; row < range.last; ++row) {
       auto posterior = rows.row(row);
       posterior = scores_.front().log_likelihood.row(row) + log_initial.transpose();
@@ -184,7 +184,7 @@ Expectation ChainProblem::expectation_by_students() {
   const Index pair_size = states * states, departure_size = has_departures_ ? emitting * periods : 0;
   const Index pairs_at = 2 + steps * states, departures_at = pairs_at + (steps - 1) * pair_size;
   const Vector sums =
-      compute_.sum_over(evidence_.student_count(), departures_at + departure_size, [&](Range range, Vector& sum) {
+      executor_.sum_over(evidence_.student_count(), departures_at + departure_size, [&](Range range, Vector& sum) {
         const auto add = [&](std::int64_t s, double log_likelihood, const ChainPosterior& posterior) {
           const double weight = task_.weight_of(s);
           for (Id t = 0; t < steps; ++t)
@@ -275,7 +275,7 @@ bool ChainProblem::finish_emissions() {
   bool any = false;
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
     std::unique_ptr<Emission> finished =
-        learner_.finish(evidence_.pools[p].rows, responsibilities_.rows[p], *parameters_.emissions[p], compute_);
+        learner_.finish(evidence_.pools[p].rows, responsibilities_.rows[p], *parameters_.emissions[p], executor_);
     if (!finished) continue;
     parameters_.emissions[p] = std::move(finished);
     any = true;
@@ -286,7 +286,7 @@ bool ChainProblem::finish_emissions() {
 ChainLaw ChainProblem::fit_law(LikelihoodKind kind) {
   constexpr int most_iterations = 500;
   constexpr double tolerance = 1e-7;  // relative, per student
-  scores_ = score_pools(parameters_, evidence_, kind, weighing_precision(*parameters_.emissions.front()), compute_);
+  scores_ = score_pools(parameters_, evidence_, kind, weighing_precision(*parameters_.emissions.front()), executor_);
   // Whoever is not among these students may have left.
   has_left_ = parameters_.has_left_state;
   has_departures_ = parameters_.departures.size() > 0;
@@ -355,7 +355,7 @@ void ChainProblem::maximise_emissions(const ChainParameters* previous) {
   std::vector<std::shared_ptr<const Emission>> emissions;
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
     const Emission* before = previous != nullptr ? previous->emissions[p].get() : nullptr;
-    emissions.push_back(learner_.maximise(evidence_.pools[p].rows, responsibilities_.rows[p], before, compute_));
+    emissions.push_back(learner_.maximise(evidence_.pools[p].rows, responsibilities_.rows[p], before, executor_));
   }
   parameters_.emissions = std::move(emissions);
 }

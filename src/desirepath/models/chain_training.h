@@ -45,12 +45,13 @@ void weigh_rows(ChainEvidence& evidence, std::span<const double> student_weights
 
 /// Mean log-likelihood per student, by the kind that learning climbs.
 double mean_log_likelihood(const ChainParameters& parameters, const ChainEvidence& evidence, const ChainTask& weighed,
-                           const Compute& compute);
+                           const Executor& executor);
 
 class ChainProblem : public EmProblem {
  public:
   /// Task, evidence and learner must outlive the problem.
-  ChainProblem(const ChainTask& task, ChainEvidence& evidence, const EmissionLearner& learner, const Compute& compute);
+  ChainProblem(const ChainTask& task, ChainEvidence& evidence, const EmissionLearner& learner,
+               const Executor& executor);
 
   /// Parameters by one M step from labels; the stream is for what an emission draws in its first.
   void start_from_labels(const SoftLabels& labels, const RandomStream& stream);
@@ -137,7 +138,7 @@ class ChainProblem : public EmProblem {
   const ChainTask& task_;
   ChainEvidence& evidence_;
   const EmissionLearner& learner_;
-  const Compute& compute_;
+  const Executor& executor_;
   bool has_left_ = false;        // an absorbing state of the chain
   bool has_departures_ = false;  // a distribution of departures in a chain of one step
   double total_weight_ = 0;

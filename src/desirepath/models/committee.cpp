@@ -221,7 +221,7 @@ class CommitteeFit : public TrainingRun {
                            /*has_kinds=*/false};
     auto model = std::make_unique<HiddenChain>(std::move(identity), assembled(members_));
     const Vector scores =
-        model->log_likelihood(EvidenceBatch::of(training_), LikelihoodKind::mass, context_.compute).value.col(0);
+        model->log_likelihood(EvidenceBatch::of(training_), LikelihoodKind::mass, context_.executor).value.col(0);
     const std::vector<double> weights = settings_.weights.empty()
                                             ? std::vector<double>(static_cast<std::size_t>(scores.size()), 1)
                                             : student_weights(training_, settings_.weights);
@@ -343,7 +343,7 @@ class CommitteeFit : public TrainingRun {
 
 /// Members stop before they converge, so a step without the student is compared with a step with it.
 Vector leave_one_out_of_committee(const Model& model, const TrainingRecord& training, const Cohort& cohort,
-                                  const Compute& compute) {
+                                  const Executor& executor) {
   const FitOptions& options = training.trained_with();
   const auto settings = options.read<CommitteeSettings>();
   if (settings.validation)
@@ -360,7 +360,7 @@ Vector leave_one_out_of_committee(const Model& model, const TrainingRecord& trai
     FitOptions member = options;
     member.set("tree-states", trees_of(committee.parameters()).trees()[static_cast<std::size_t>(k)]->state_count());
     const auto learner = options.choice().emission->learner(member.values(), committee.layout().shape(cohort.schema()));
-    ChainProblem problem(task, evidence, *learner, compute);
+    ChainProblem problem(task, evidence, *learner, executor);
     ChainParameters member_parameters = member_of(committee.parameters(), k);
     if (!committee.identity().schema.has_same_bits(cohort.schema()) || !problem.misfit(member_parameters).empty())
       throw ArchiveError("the model file's record of its training is of another model");
@@ -368,7 +368,7 @@ Vector leave_one_out_of_committee(const Model& model, const TrainingRecord& trai
     const auto current = [&] {
       return student_log_likelihoods(
           problem.parameters(), evidence,
-          score_pools(problem.parameters(), evidence, LikelihoodKind::mass, Precision::quick, compute), compute);
+          score_pools(problem.parameters(), evidence, LikelihoodKind::mass, Precision::quick, executor), executor);
     };
     const Vector before = current();
     problem.expectation();

@@ -12,6 +12,6 @@ namespace desirepath::inline models {
 /// enrolled, 0 in the others: students by (course, period). The courses asked for are unknown in those periods. Nothing
 /// where the model has no faster way than its marginals given that the course was not taken before.
 std::optional<RowMatrix> first_enrollments(const Model& model, const EvidenceBatch& evidence,
-                                           std::span<const Id> courses, const Compute& compute);
+                                           std::span<const Id> courses, const Executor& executor);
 
 }  // namespace desirepath::inline models

@@ -45,16 +45,16 @@ void HiddenChain::check_evidence(const EvidenceBatch& evidence) const {
   }
 }
 
-Estimates HiddenChain::log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
+Estimates HiddenChain::log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Executor& executor,
                                       Precision precision) const {
   check_evidence(evidence);
   const ChainEvidence& data = cut_evidence(evidence, layout_);
   // The density belongs to what EM climbed with.
   const ChainParameters& parameters = kind == likelihood_kinds().front() ? answers_ : parameters_;
-  std::vector<RowScores> scores = score_pools(parameters, data, kind, precision, compute);
+  std::vector<RowScores> scores = score_pools(parameters, data, kind, precision, executor);
   // Where something simpler was scored, it may be off by what it is off on some rows.
   for (std::size_t p = 0; p < scores.size(); ++p) {
-    const LikelihoodGap gap = parameters.emissions[p]->likelihood_gap(data.pools[p].rows, kind, precision, compute);
+    const LikelihoodGap gap = parameters.emissions[p]->likelihood_gap(data.pools[p].rows, kind, precision, executor);
     if (!gap.of.empty()) scores[p].standard_error.array() += gap.root_mean_square;
   }
   const bool sampled =
@@ -62,7 +62,7 @@ Estimates HiddenChain::log_likelihood(const EvidenceBatch& evidence, LikelihoodK
   Estimates result;
   result.value.resize(data.student_count(), 1);
   if (sampled) result.standard_error.setZero(data.student_count(), 1);
-  compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
+  executor.for_blocks(data.student_count(), students_a_block, [&](Range range) {
     const auto note = [&](std::int64_t s, double value, const ChainPosterior& posterior) {
       // A probability is at most one; a sampled one may come out above, and its error says so.
       result.value(s, 0) = kind == LikelihoodKind::mass ? std::min(value, 0.0) : value;
@@ -86,14 +86,14 @@ Estimates HiddenChain::log_likelihood(const EvidenceBatch& evidence, LikelihoodK
   return result;
 }
 
-std::string HiddenChain::likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
+std::string HiddenChain::likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind, const Executor& executor,
                                          Precision precision) const {
   check_evidence(evidence);
   const ChainEvidence& data = cut_evidence(evidence, layout_);
   LikelihoodGap all;
   double sum = 0;
   for (std::size_t p = 0; p < data.pools.size(); ++p) {
-    const LikelihoodGap gap = parameters_.emissions[p]->likelihood_gap(data.pools[p].rows, kind, precision, compute);
+    const LikelihoodGap gap = parameters_.emissions[p]->likelihood_gap(data.pools[p].rows, kind, precision, executor);
     if (gap.of.empty()) continue;
     all.of = gap.of;
     all.rows += gap.rows;
@@ -108,9 +108,9 @@ std::string HiddenChain::likelihood_note(const EvidenceBatch& evidence, Likeliho
                 " apart at most; smaller differences between students say nothing");
 }
 
-std::vector<RowScores> HiddenChain::answer_scores(const ChainEvidence& data, const Compute& compute) const {
+std::vector<RowScores> HiddenChain::answer_scores(const ChainEvidence& data, const Executor& executor) const {
   return score_pools(answers_, data, likelihood_kinds().front(), weighing_precision(*answers_.emissions.front()),
-                     compute);
+                     executor);
 }
 
 std::unique_ptr<GivenPattern> HiddenChain::given(std::size_t pool, const UnknownBits& unknown,
@@ -120,10 +120,10 @@ std::unique_ptr<GivenPattern> HiddenChain::given(std::size_t pool, const Unknown
 }
 
 RowMatrix HiddenChain::posterior_of(const ChainEvidence& data, const std::vector<RowScores>& scores,
-                                    const Compute& compute) const {
+                                    const Executor& executor) const {
   const Index states = state_count();
   RowMatrix result(data.student_count(), layout_.step_count() * states);
-  compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
+  executor.for_blocks(data.student_count(), students_a_block, [&](Range range) {
     for_each_posterior(answers_, data, scores, range, [&](std::int64_t s, double, const ChainPosterior& posterior) {
       for (Index t = 0; t < layout_.step_count(); ++t)
         result.row(s).segment(t * states, states) = posterior.states().row(t);
@@ -132,18 +132,18 @@ RowMatrix HiddenChain::posterior_of(const ChainEvidence& data, const std::vector
   return result;
 }
 
-RowMatrix HiddenChain::posterior(const EvidenceBatch& evidence, const Compute& compute) const {
+RowMatrix HiddenChain::posterior(const EvidenceBatch& evidence, const Executor& executor) const {
   check_evidence(evidence);
   const ChainEvidence& data = cut_evidence(evidence, layout_);
-  return posterior_of(data, answer_scores(data, compute), compute);
+  return posterior_of(data, answer_scores(data, executor), executor);
 }
 
-std::vector<std::vector<Id>> HiddenChain::paths(const EvidenceBatch& evidence, const Compute& compute) const {
+std::vector<std::vector<Id>> HiddenChain::paths(const EvidenceBatch& evidence, const Executor& executor) const {
   check_evidence(evidence);
   const ChainEvidence& data = cut_evidence(evidence, layout_);
-  const std::vector<RowScores> scores = answer_scores(data, compute);
+  const std::vector<RowScores> scores = answer_scores(data, executor);
   std::vector<std::vector<Id>> result(static_cast<std::size_t>(data.student_count()));
-  compute.for_blocks(data.student_count(), students_a_block, [&](Range range) {
+  executor.for_blocks(data.student_count(), students_a_block, [&](Range range) {
     for_each_student(answers_, data, scores, range, [&](std::int64_t s, const RowMatrix& emissions) {
       result[static_cast<std::size_t>(s)] = most_likely_path(answers_.prior, emissions).states;
     });

@@ -36,13 +36,13 @@ class HiddenChain : public Model, public HiddenStates {
   std::span<const LikelihoodKind> likelihood_kinds() const override {
     return parameters_.emissions.front()->likelihood_kinds();
   }
-  Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
+  Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Executor& executor,
                            Precision precision = Precision::quick) const override;
-  Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute,
+  Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Executor& executor,
                       Conditioning conditioning = Conditioning::linear) const override;
-  EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream, const Compute& compute,
+  EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream, const Executor& executor,
                          Conditioning conditioning = Conditioning::linear) const override;
-  std::string likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
+  std::string likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind, const Executor& executor,
                               Precision precision) const override;
   const HiddenStates* hidden_states() const override { return identity_.has_kinds ? this : nullptr; }
   std::vector<CourseLink> links() const override;
@@ -59,19 +59,20 @@ class HiddenChain : public Model, public HiddenStates {
     return answers_.prior.transitions[static_cast<std::size_t>(step)];
   }
   RowMatrix course_probabilities(Id period) const override;
-  RowMatrix posterior(const EvidenceBatch& evidence, const Compute& compute) const override;
-  std::vector<std::vector<Id>> paths(const EvidenceBatch& evidence, const Compute& compute) const override;
+  RowMatrix posterior(const EvidenceBatch& evidence, const Executor& executor) const override;
+  std::vector<std::vector<Id>> paths(const EvidenceBatch& evidence, const Executor& executor) const override;
 
  private:
   void check_evidence(const EvidenceBatch& evidence) const;
   /// Scores by the likelihood that weighs states in answers: of the binary rows, whatever learning climbs.
-  std::vector<RowScores> answer_scores(const ChainEvidence& data, const Compute& compute) const;
+  std::vector<RowScores> answer_scores(const ChainEvidence& data, const Executor& executor) const;
   /// p(state | evidence), students by (step, state).
-  RowMatrix posterior_of(const ChainEvidence& data, const std::vector<RowScores>& scores, const Compute& compute) const;
+  RowMatrix posterior_of(const ChainEvidence& data, const std::vector<RowScores>& scores,
+                         const Executor& executor) const;
   /// Marginals of a chain that knows what was taken before.
   Estimates marginals_ahead(const EvidenceBatch& evidence, const ChainEvidence& data,
                             const std::vector<RowScores>& scores, std::span<const Id> asked,
-                            const Compute& compute) const;
+                            const Executor& executor) const;
   std::unique_ptr<GivenPattern> given(std::size_t pool, const UnknownBits& unknown, Conditioning conditioning) const;
 
   ChainIdentity identity_;

@@ -52,13 +52,13 @@ void weigh_by_mass(const TrainedWith& trained, ChainProblem& problem, bool order
     task.weights.push_back(trained.task.weight_of(some.back()));
   }
   ChainEvidence evidence(EvidenceBatch::of(trained.students.select(some)), layout);
-  ChainProblem refit(task, evidence, trained.learner, trained.compute);
+  ChainProblem refit(task, evidence, trained.learner, trained.executor);
   refit.start_from_parameters(parameters);
   parameters.mass_law = refit.fit_law(kind);
   for (std::size_t p = 0; p < parameters.emissions.size(); ++p) {
     const RowMatrix shares = state_shares(*parameters.mass_law, trained.evidence, p, states);
     if (auto balanced =
-            trained.learner.balance(trained.evidence.pools[p].rows, shares, *parameters.emissions[p], trained.compute))
+            trained.learner.balance(trained.evidence.pools[p].rows, shares, *parameters.emissions[p], trained.executor))
       parameters.emissions[p] = std::move(balanced);
   }
   if (orders)

@@ -11,7 +11,7 @@ struct TrainedWith {
   const ChainTask& task;
   const ChainEvidence& evidence;
   const EmissionLearner& learner;
-  const Compute& compute;
+  const Executor& executor;
 };
 
 /// Where learning climbs another likelihood than the mass: the law refitted to the mass of the states, on some of the

@@ -46,9 +46,9 @@ class HiddenStates {
   /// p(course taken in a period | state of its step): courses by states (without "left").
   virtual RowMatrix course_probabilities(Id period) const = 0;
   /// p(state | evidence): students by (step, state).
-  virtual RowMatrix posterior(const EvidenceBatch& evidence, const Compute& compute) const = 0;
+  virtual RowMatrix posterior(const EvidenceBatch& evidence, const Executor& executor) const = 0;
   /// The most likely path: students by steps.
-  virtual std::vector<std::vector<Id>> paths(const EvidenceBatch& evidence, const Compute& compute) const = 0;
+  virtual std::vector<std::vector<Id>> paths(const EvidenceBatch& evidence, const Executor& executor) const = 0;
 };
 
 /// A trained joint distribution over enrollments: one bit per (period, course).
@@ -64,16 +64,16 @@ class Model {
   /// The kinds this model can score, best first.
   virtual std::span<const LikelihoodKind> likelihood_kinds() const = 0;
   /// log p(evidence), unknown bits summed out: one a student.
-  virtual Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
+  virtual Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Executor& executor,
                                    Precision precision = Precision::quick) const = 0;
   /// p(bit = 1 | evidence) for the bits asked for only: students by asked.
-  virtual Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute,
+  virtual Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Executor& executor,
                               Conditioning conditioning = Conditioning::linear) const = 0;
   /// Fills the unknown bits of student s with draws from stream.child(s).
-  virtual EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream, const Compute& compute,
+  virtual EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream, const Executor& executor,
                                  Conditioning conditioning = Conditioning::linear) const = 0;
   /// What a reader of log_likelihood() should know of its making; empty: nothing.
-  virtual std::string likelihood_note(const EvidenceBatch&, LikelihoodKind, const Compute&, Precision) const {
+  virtual std::string likelihood_note(const EvidenceBatch&, LikelihoodKind, const Executor&, Precision) const {
     return {};
   }
   /// Courses the model ties to each other, strongest first; empty where it knows no such ties.

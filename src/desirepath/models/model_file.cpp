@@ -32,11 +32,12 @@ StoredModel load_model(const std::filesystem::path& path, const Catalog& catalog
   return load_model(ArchiveReader::open(path), catalog);
 }
 
-Vector leave_one_out(const StoredModel& stored, const Cohort& cohort, const Compute& compute, const Catalog& catalog) {
+Vector leave_one_out(const StoredModel& stored, const Cohort& cohort, const Executor& executor,
+                     const Catalog& catalog) {
   const std::string name = stored.model->name();
   const ModelEntry& entry = *catalog.choice(name).model;
   if (!entry.leave_one_out) throw OptionError(concat("leave-one-out: there is none for the model '", name, "'"));
-  return entry.leave_one_out(*stored.model, stored.training, cohort, compute);
+  return entry.leave_one_out(*stored.model, stored.training, cohort, executor);
 }
 
 }  // namespace desirepath::inline models

@@ -24,7 +24,7 @@ StoredModel load_model(const ArchiveReader& archive, const Catalog& catalog = st
 
 /// log p of each student of the cohort a model was trained on, each left out in turn. Throws OptionError where the
 /// model has no such scores, or the cohort is another one.
-Vector leave_one_out(const StoredModel& stored, const Cohort& cohort, const Compute& compute,
+Vector leave_one_out(const StoredModel& stored, const Cohort& cohort, const Executor& executor,
                      const Catalog& catalog = standard_catalog());
 
 }  // namespace desirepath::inline models

@@ -14,13 +14,13 @@
 
 namespace desirepath::inline models {
 
-ChainParameters as_probit(const ChainParameters& gaussian, const ProbitOptions& options, const Compute& compute) {
+ChainParameters as_probit(const ChainParameters& gaussian, const ProbitOptions& options, const Executor& executor) {
   ChainParameters result = gaussian.answering();
   result.emissions.clear();
   for (const auto& emission : gaussian.emissions) {
     const auto& states = dynamic_cast<const GaussianEmission&>(*emission);
     const Index bits = states.bit_count(), factors = std::min<Index>(options.factors(), bits);
-    const ThresholdedStates thresholded = thresholded_states(states.parameters(), compute, factors);
+    const ThresholdedStates thresholded = thresholded_states(states.parameters(), executor, factors);
     RowMatrix intercepts(bits, states.state_count()), slopes(bits * states.state_count(), factors);
     for (Index k = 0; k < states.state_count(); ++k) {
       const ThresholdedFactors& state = thresholded.states[static_cast<std::size_t>(k)];
@@ -61,7 +61,7 @@ class OrthantEm : public TrainingRun {
  public:
   explicit OrthantEm(const TrainingTask& task)
       : TrainingRun(task),
-        compute_(task.context.compute),
+        executor_(task.context.executor),
         gaussian_options_(unrefined(task.options)),
         probit_options_(as_probit_options(gaussian_options_)),
         gaussian_context_(task.context) {
@@ -91,7 +91,7 @@ class OrthantEm : public TrainingRun {
     ChainIdentity identity = chain.identity();
     identity.emission = ProbitEmission::family_name;
     identity.plain = false;
-    const HiddenChain start(identity, as_probit(chain.parameters(), probit_options_.read<ProbitOptions>(), compute_));
+    const HiddenChain start(identity, as_probit(chain.parameters(), probit_options_.read<ProbitOptions>(), executor_));
     TrainingContext context = gaussian_context_;
     context.labels.clear();
     context.warm = &start;
@@ -121,9 +121,9 @@ class OrthantEm : public TrainingRun {
 
   FitResult better_of(FitResult before, FitResult after) const {
     const EvidenceBatch evidence = EvidenceBatch::of(*judges());
-    const Estimates by_gaussian = before.model->log_likelihood(evidence, LikelihoodKind::mass, compute_);
+    const Estimates by_gaussian = before.model->log_likelihood(evidence, LikelihoodKind::mass, executor_);
     const Vector first = by_gaussian.value.col(0),
-                 second = after.model->log_likelihood(evidence, LikelihoodKind::mass, compute_).value.col(0),
+                 second = after.model->log_likelihood(evidence, LikelihoodKind::mass, executor_).value.col(0),
                  gains = second - first;
     RefinementReport report;
     report.refinement = Refinement::orthant_em;
@@ -141,7 +141,7 @@ class OrthantEm : public TrainingRun {
     return std::move(kept);
   }
 
-  const Compute& compute_;
+  const Executor& executor_;
   FitOptions gaussian_options_, probit_options_;
   TrainingContext gaussian_context_;
   std::unique_ptr<Training> first_;

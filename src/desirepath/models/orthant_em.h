@@ -15,7 +15,7 @@ inline constexpr double refinement_share = 0.1;
 
 /// The Gaussian states as thresholded factors on nodes: what probit learning can start from. Factors of the states are
 /// turned to each other, for they mean the same only up to rotation.
-ChainParameters as_probit(const ChainParameters& gaussian, const ProbitOptions& options, const Compute& compute);
+ChainParameters as_probit(const ChainParameters& gaussian, const ProbitOptions& options, const Executor& executor);
 
 /// Fits the Gaussian model of the options, refines it, keeps the better of the two by the mass of the students held
 /// out.

@@ -22,8 +22,8 @@ namespace desirepath::inline models {
 
 namespace {
 
-Vector student_likelihoods(const Model& model, const EvidenceBatch& evidence, const Compute& compute) {
-  return model.log_likelihood(evidence, model.likelihood_kinds().front(), compute).value.col(0);
+Vector student_likelihoods(const Model& model, const EvidenceBatch& evidence, const Executor& executor) {
+  return model.log_likelihood(evidence, model.likelihood_kinds().front(), executor).value.col(0);
 }
 
 /// The state of least students of a step, where it rests on too few; -1: none does.
@@ -61,7 +61,7 @@ std::vector<Id> merged_states(const HiddenChain& chain, Id step, Id gone) {
 
 /// Labels that start a fit of one state fewer.
 std::vector<LabelRow> merged_labels(const HiddenChain& chain, const FitResult& fit, const EvidenceBatch& evidence,
-                                    const Compute& compute) {
+                                    const Executor& executor) {
   const Id emitting = chain.parameters().emitting_states(), all = chain.state_count(), steps = chain.step_count();
   std::vector<std::vector<Id>> becomes;
   std::vector<double> total(static_cast<std::size_t>(emitting), 0);
@@ -75,7 +75,7 @@ std::vector<LabelRow> merged_labels(const HiddenChain& chain, const FitResult& f
     const auto least = std::min_element(students.begin(), students.begin() + emitting) - students.begin();
     becomes.push_back(merged_states(chain, tied ? 0 : step, static_cast<Id>(least)));
   }
-  const RowMatrix posterior = chain.posterior(evidence, compute);
+  const RowMatrix posterior = chain.posterior(evidence, executor);
   std::vector<LabelRow> rows;
   constexpr double negligible = 1e-6;
   for (Index s = 0; s < posterior.rows(); ++s) {
@@ -111,7 +111,7 @@ class Counts {
         chain_(chain),
         evidence_(cut_evidence(batch_, chain.layout())),
         counted_(counted_students(students_, task.options)) {
-    if (chain.identity().has_kinds) posterior_ = chain.posterior(batch_, task.context.compute);
+    if (chain.identity().has_kinds) posterior_ = chain.posterior(batch_, task.context.executor);
   }
   const ChainEvidence& evidence() const { return evidence_; }
   double of_student(std::int64_t s) const { return counted_.empty() ? 1 : counted_[static_cast<std::size_t>(s)]; }
@@ -144,11 +144,11 @@ class Counts {
   }
 
   /// From state to state, by step.
-  std::vector<Matrix> pairs(const Compute& compute) const {
+  std::vector<Matrix> pairs(const Executor& executor) const {
     const Index all = chain_.state_count();
     std::vector<Matrix> sums(static_cast<std::size_t>(chain_.step_count() - 1), Matrix::Zero(all, all));
     const std::vector<RowScores> scores =
-        score_pools(chain_.parameters(), evidence_, chain_.likelihood_kinds().front(), Precision::quick, compute);
+        score_pools(chain_.parameters(), evidence_, chain_.likelihood_kinds().front(), Precision::quick, executor);
     for_each_posterior(chain_.parameters(), evidence_, scores, {0, evidence_.student_count()},
                        [&](std::int64_t s, double, const ChainPosterior& posterior) {
                          for (std::size_t t = 0; t < sums.size(); ++t)
@@ -193,7 +193,7 @@ void publish_rows(Matrix& rows, const Matrix& counts, Index emitting, double lea
 }
 
 void publish_law(const HiddenChain& chain, const Counts& counts, ChainParameters& parameters, double least,
-                 const Compute& compute) {
+                 const Executor& executor) {
   if (chain.identity().has_kinds) {
     Vector initial = Vector::Zero(parameters.prior.initial.size());
     for (std::int64_t s = 0; s < counts.evidence().student_count(); ++s) {
@@ -203,7 +203,7 @@ void publish_law(const HiddenChain& chain, const Counts& counts, ChainParameters
     parameters.prior.initial = published_distribution(parameters.prior.initial, initial, least);
   }
   if (!parameters.prior.transitions.empty()) {
-    std::vector<Matrix> pairs = counts.pairs(compute);
+    std::vector<Matrix> pairs = counts.pairs(executor);
     const bool tied = chain.identity().structure == TimeStructure::tied;
     for (std::size_t t = 1; t < pairs.size() && tied; ++t)
       pairs.front() = pairs.front().cwiseMax(pairs[t]);  // students at least: the same ones may go in every step
@@ -237,7 +237,7 @@ Vector students_who_retake(const StepRows& rows, const HiddenTree& tree, const s
 
 std::shared_ptr<const Emission> published_hidden_trees(const HiddenTreeEmission& emission, const StepRows& rows,
                                                        const StepWeights& weights, Publication& report,
-                                                       const Compute& compute) {
+                                                       const Executor& executor) {
   const TimingRows& timings = timings_of(rows, emission.shape(), emission.retakes());
   RowMatrix all = RowMatrix::Zero(rows.row_count(), weights.front().cols());
   // Of steps that share their trees the same students may be in each.
@@ -250,7 +250,7 @@ std::shared_ptr<const Emission> published_hidden_trees(const HiddenTreeEmission&
     for (std::int64_t row = 0; row < rows.row_count(); ++row)
       behind[static_cast<std::size_t>(row)] = all(row, state);
     PublishedTree published =
-        published_tree(*tree, timings, behind, students_who_retake(rows, *tree, behind), report.least, compute);
+        published_tree(*tree, timings, behind, students_who_retake(rows, *tree, behind), report.least, executor);
     report.values += published.values;
     report.values_pooled += published.pooled;
     trees.push_back(std::make_shared<const HiddenTree>(std::move(published.parameters)));
@@ -261,9 +261,9 @@ std::shared_ptr<const Emission> published_hidden_trees(const HiddenTreeEmission&
 /// Nothing in it rests on few students.
 ChainParameters published_parameters(const HiddenChain& chain, const TrainingTask& task, Publication& report) {
   const Counts counts(chain, task);
-  const Compute& compute = task.context.compute;
+  const Executor& executor = task.context.executor;
   ChainParameters parameters = chain.parameters();
-  publish_law(chain, counts, parameters, report.least, compute);
+  publish_law(chain, counts, parameters, report.least, executor);
   for (std::size_t p = 0; p < parameters.emissions.size(); ++p) {
     const Emission* emission = chain.parameters().emissions[p].get();
     const StepRows& rows = counts.evidence().pools[p].rows;
@@ -273,7 +273,7 @@ ChainParameters published_parameters(const HiddenChain& chain, const TrainingTas
     else if (const auto* tree = dynamic_cast<const TreeEmission*>(emission); tree != nullptr)
       parameters.emissions[p] = published_trees(*tree, rows, weights, report.least);
     else if (const auto* hidden = dynamic_cast<const HiddenTreeEmission*>(emission); hidden != nullptr)
-      parameters.emissions[p] = published_hidden_trees(*hidden, rows, weights, report, compute);
+      parameters.emissions[p] = published_hidden_trees(*hidden, rows, weights, report, executor);
     else
       throw OptionError(concat(setting_name("publish"), ": ", chain.name(), " cannot be published"));
   }
@@ -360,15 +360,15 @@ Publication publish(FitResult& fit, const TrainingTask& task) {
   report.students = fit.students;
   report.states_before = fit.states;
   report.kind = fit.model->likelihood_kinds().front();
-  report.log_likelihood_before = student_likelihoods(*fit.model, evidence, task.context.compute).sum();
+  report.log_likelihood_before = student_likelihoods(*fit.model, evidence, task.context.executor).sum();
   FitOptions options = task.options;
   const auto has_small = [&] {
     return std::ranges::any_of(fit.bearing(),
                                [&](const auto& students) { return smallest(students, fit.states, report.least) >= 0; });
   };
   while (fit.states > 1 && has_small()) {
-    TrainingContext context{task.context.compute, task.context.progress};
-    context.labels = merged_labels(dynamic_cast<const HiddenChain&>(*fit.model), fit, evidence, task.context.compute);
+    TrainingContext context{task.context.executor, task.context.progress};
+    context.labels = merged_labels(dynamic_cast<const HiddenChain&>(*fit.model), fit, evidence, task.context.executor);
     context.labels_file = "merged states";
     options.set("states", std::int64_t{fit.states - 1});
     fit = fit_model(task.cohort, options, context);
@@ -381,7 +381,7 @@ Publication publish(FitResult& fit, const TrainingTask& task) {
   ChainParameters parameters = published_parameters(chain, task, report);
   fit.model = std::make_unique<HiddenChain>(chain.identity(), std::move(parameters));
   report.states = fit.states;
-  const Vector likelihoods = student_likelihoods(*fit.model, evidence, task.context.compute);
+  const Vector likelihoods = student_likelihoods(*fit.model, evidence, task.context.executor);
   report.log_likelihood = likelihoods.sum();
   report.likelihood_error = (likelihoods.array() - likelihoods.mean()).matrix().norm();
   if (fit.kind == report.kind) fit.log_likelihood = report.log_likelihood;

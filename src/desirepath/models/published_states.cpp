@@ -243,7 +243,7 @@ namespace {
 struct FewOutcomes {
   double students = 0;               // behind the distribution
   double count = 0;                  // of them, with such an outcome
-  double told = 0, pooled = 0;       // what the model gives to the others, and to these
+  double disclosed = 0, pooled = 0;  // what the model gives to the others, and to these
   double usual = 0;                  // what is usual of these
   bool any = false, others = false;  // such outcomes, and others
 };
@@ -255,7 +255,7 @@ FewOutcomes few_outcomes(const Row& distribution, const Counts& counts, const Ve
   for (Index i = 0; i < distribution.size(); ++i) {
     if (!(distribution[i] > 0)) continue;
     if (counts[i] >= least) {
-      few.told += distribution[i];
+      few.disclosed += distribution[i];
       few.others = true;
       continue;
     }
@@ -285,11 +285,11 @@ Index publish_distributions(Eigen::Ref<RowMatrix> rows, const RowMatrix& counts,
     const FewOutcomes& few = found[static_cast<std::size_t>(row)];
     Vector result = rows.row(row).transpose();
     if (few.any) {
-      const double mass = !few.others ? 1 : few.count >= least ? few.pooled / (few.pooled + few.told) : few_mass;
+      const double mass = !few.others ? 1 : few.count >= least ? few.pooled / (few.pooled + few.disclosed) : few_mass;
       for (Index i = 0; i < result.size(); ++i) {
         if (!(result[i] > 0)) continue;
         if (counts(row, i) >= least)
-          result[i] *= (1 - mass) / few.told;
+          result[i] *= (1 - mass) / few.disclosed;
         else
           result[i] = few.usual > 0 ? mass * usual[i] / few.usual : mass * result[i] / few.pooled;
       }

@@ -25,8 +25,8 @@ void round_distribution(Eigen::Ref<Vector> distribution, double students) {
 }
 
 PublishedTree published_tree(const HiddenTree& tree, const TimingRows& timings, std::span<const double> weights,
-                             const Vector& retakers, double least, const Compute& compute) {
-  const HiddenTreeCounts counts = count_hidden_tree(tree, timings, weights, compute);
+                             const Vector& retakers, double least, const Executor& executor) {
+  const HiddenTreeCounts counts = count_hidden_tree(tree, timings, weights, executor);
   PublishedTree result{tree.parameters()};
   HiddenTreeParameters& p = result.parameters;
   const Index states = p.states();

@@ -13,7 +13,7 @@ struct PublishedTree {
 
 /// weights: students behind each row; retakers: by period, of them, who took any course again.
 PublishedTree published_tree(const HiddenTree& tree, const TimingRows& timings, std::span<const double> weights,
-                             const Vector& retakers, double least, const Compute& compute);
+                             const Vector& retakers, double least, const Executor& executor);
 
 /// Each probability to what n students bear; the distribution is scaled to sum to one again.
 void round_distribution(Eigen::Ref<Vector> distribution, double students);

@@ -49,11 +49,11 @@ const GaussianParameters& whole_gaussian(const Emission& emission) {
 
 /// log P of every student. Expectation propagation on the whole covariances is off by some 0.004 nats, by nearly the
 /// same for covariances that differ by a few short steps: less than what can be told apart.
-Vector masses(const ChainParameters& whole, const ChainEvidence& evidence, const Compute& compute) {
+Vector masses(const ChainParameters& whole, const ChainEvidence& evidence, const Executor& executor) {
   const ChainParameters parameters = whole.answering();
   return student_log_likelihoods(parameters, evidence,
-                                 score_pools(parameters, evidence, LikelihoodKind::mass, Precision::quick, compute),
-                                 compute);
+                                 score_pools(parameters, evidence, LikelihoodKind::mass, Precision::quick, executor),
+                                 executor);
 }
 
 /// One covariance on its way uphill, with the means of the states that share it.
@@ -89,11 +89,11 @@ std::vector<std::int64_t> shuffled_rows(std::int64_t count, RandomStream stream)
 /// One round of a covariance: every row once, Adam after each share of them. `signal` receives what was rewarded.
 void climb(Climber& climber, const StepRows& rows, const RowMatrix& responsibilities,
            const PolicyGradientOptions& options, const RandomStream& stream, std::vector<RewardSignal>& signal,
-           const Compute& compute) {
+           const Executor& executor) {
   const std::vector<std::int64_t> order = shuffled_rows(rows.row_count(), stream.child("order"));
   const auto count = static_cast<std::int64_t>(order.size());
   for (std::int64_t step = 0; step < options.steps; ++step) {
-    compute.check_interrupt();
+    executor.check_interrupt();
     const std::vector<LatentGaussian> latent = climber.parameters.latent();
     std::vector<LatentGradient> gradients;
     double total = 0;
@@ -129,7 +129,7 @@ void climb(Climber& climber, const StepRows& rows, const RowMatrix& responsibili
 
 RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvidence& training,
                                            const ChainEvidence& held_out, const PolicyGradientOptions& options,
-                                           const RandomStream& stream, const Compute& compute,
+                                           const RandomStream& stream, const Executor& executor,
                                            const ProgressSink& progress) {
   std::vector<Climber> climbers;
   for (std::size_t p = 0; p < training.pools.size(); ++p) {
@@ -150,18 +150,18 @@ RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvi
   report.students = held_out.student_count();
   const ChainParameters start = problem.parameters();
   ChainParameters best = start;
-  report.trace.push_back(masses(start, held_out, compute).mean());
+  report.trace.push_back(masses(start, held_out, executor).mean());
   int best_round = 0;
   for (int round = 1; round <= options.rounds && round - best_round <= options.patience; ++round) {
     problem.expectation();
     std::vector<std::vector<RewardSignal>> signals(
         climbers.size(), std::vector<RewardSignal>(static_cast<std::size_t>(most_courses) + 1));
     const RandomStream draws = stream.child(static_cast<std::uint64_t>(round));
-    compute.for_each(std::ssize(climbers), [&](std::int64_t number) {
+    executor.for_each(std::ssize(climbers), [&](std::int64_t number) {
       const auto at = static_cast<std::size_t>(number);
       Climber& climber = climbers[at];
       climb(climber, training.pools[climber.pool].rows, problem.responsibilities().rows[climber.pool], options,
-            draws.child(static_cast<std::uint64_t>(climber.pool)), signals[at], compute);
+            draws.child(static_cast<std::uint64_t>(climber.pool)), signals[at], executor);
     });
     ChainParameters next = start;
     for (std::size_t p = 0; p < next.emissions.size(); ++p) {
@@ -171,7 +171,7 @@ RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvi
       }
       next.emissions[p] = std::make_shared<const GaussianEmission>(std::move(parameters));
     }
-    const double score = masses(next, held_out, compute).mean();
+    const double score = masses(next, held_out, executor).mean();
     if (progress)
       progress({"refine", static_cast<double>(round) / options.rounds, round, score, score - report.trace.back()});
     if (score > report.trace[static_cast<std::size_t>(best_round)]) {
@@ -192,7 +192,7 @@ RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvi
   }
   bool keeps = false;
   if (best_round > 0) {
-    const Vector gains = masses(best, held_out, compute) - masses(start, held_out, compute);
+    const Vector gains = masses(best, held_out, executor) - masses(start, held_out, executor);
     const auto students = static_cast<double>(gains.size());
     report.gain = gains.mean();
     report.standard_error =

@@ -35,7 +35,7 @@ struct PolicyGradientOptions {
 /// for emissions other than Gaussian ones with a whole covariance.
 RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvidence& training,
                                            const ChainEvidence& held_out, const PolicyGradientOptions& options,
-                                           const RandomStream& stream, const Compute& compute,
+                                           const RandomStream& stream, const Executor& executor,
                                            const ProgressSink& progress);
 
 }  // namespace desirepath::inline models

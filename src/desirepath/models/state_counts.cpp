@@ -27,7 +27,7 @@ void count_state_students(const ChainProblem& problem, const FittedTo& fitted, F
   for (double& weight : once.weights)
     weight = weight > 0 ? 1 : 0;
   ChainEvidence evidence(EvidenceBatch::of(fitted.students), fitted.layout);
-  ChainProblem counted(once, evidence, fitted.learner, fitted.compute);
+  ChainProblem counted(once, evidence, fitted.learner, fitted.executor);
   counted.start_from_parameters(problem.parameters());
   counted.expectation();
   result.state_students = rows_of(counted.present_weights());

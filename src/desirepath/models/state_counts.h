@@ -12,7 +12,7 @@ struct FittedTo {
   const ChainTask& task;
   const StepLayout& layout;
   const EmissionLearner& learner;
-  const Compute& compute;
+  const Executor& executor;
 };
 
 /// Sets state_students, and state_behind where students are weighed. The problem has had its E step.

@@ -36,7 +36,7 @@ struct TransitionRow {
 
 /// What training is given beside cohort and settings. Nothing here is kept after training.
 struct TrainingContext {
-  const Compute& compute;
+  const Executor& executor;
   ProgressSink progress = {};
 
   std::vector<LabelRow> labels = {};  // where EM starts from, in place of the setting `start`

@@ -99,11 +99,11 @@ void Vae::check_evidence(const EvidenceBatch& evidence) const {
     throw InputError("the evidence has other courses or periods than the model");
 }
 
-Estimates Vae::lower_bound(const EvidenceBatch& evidence, std::int64_t draws, const Compute& compute,
+Estimates Vae::lower_bound(const EvidenceBatch& evidence, std::int64_t draws, const Executor& executor,
                            const RandomStream* stream) const {
   check_evidence(evidence);
   Estimates result{RowMatrix::Zero(evidence.student_count(), 1), RowMatrix::Zero(evidence.student_count(), 1)};
-  compute.for_blocks(evidence.student_count(), 8, [&](Range range) {
+  executor.for_blocks(evidence.student_count(), 8, [&](Range range) {
     for (std::int64_t s = range.first; s < range.last; ++s) {
       std::vector<double> logs;
       const std::array<std::int64_t, 1> one = {s};
@@ -128,21 +128,21 @@ Estimates Vae::lower_bound(const EvidenceBatch& evidence, std::int64_t draws, co
   return result;
 }
 
-Estimates Vae::log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
+Estimates Vae::log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Executor& executor,
                               Precision precision) const {
   if (kind != LikelihoodKind::lower_bound)
     throw OptionError(concat("vae has no ", name_of(kind), ", only an estimated lower_bound on the mass"));
-  return lower_bound(evidence, precision == Precision::sampled ? sampled_draws : quick_draws, compute);
+  return lower_bound(evidence, precision == Precision::sampled ? sampled_draws : quick_draws, executor);
 }
 
-std::string Vae::likelihood_note(const EvidenceBatch&, LikelihoodKind, const Compute&, Precision precision) const {
+std::string Vae::likelihood_note(const EvidenceBatch&, LikelihoodKind, const Executor&, Precision precision) const {
   return concat(
       "lower bounds, by ", precision == Precision::sampled ? sampled_draws : quick_draws,
       " draws a student: the true log-likelihoods are higher, by how much is not known; compare them with those "
       "of another vae alone");
 }
 
-Estimates Vae::marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute,
+Estimates Vae::marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Executor& executor,
                          Conditioning) const {
   check_evidence(evidence);
   for (const Id bit : asked) {
@@ -151,7 +151,7 @@ Estimates Vae::marginals(const EvidenceBatch& evidence, std::span<const Id> aske
   const std::vector<Id> columns(asked.begin(), asked.end());
   Estimates result{RowMatrix(evidence.student_count(), std::ssize(asked)),
                    RowMatrix(evidence.student_count(), std::ssize(asked))};
-  compute.for_blocks(evidence.student_count(), 8, [&](Range range) {
+  executor.for_blocks(evidence.student_count(), 8, [&](Range range) {
     for (std::int64_t s = range.first; s < range.last; ++s) {
       const std::array<std::int64_t, 1> one = {s};
       const VaeRows row = vae_rows(evidence, one);
@@ -177,11 +177,11 @@ Estimates Vae::marginals(const EvidenceBatch& evidence, std::span<const Id> aske
   return result;
 }
 
-EvidenceBatch Vae::complete(const EvidenceBatch& evidence, const RandomStream& stream, const Compute& compute,
+EvidenceBatch Vae::complete(const EvidenceBatch& evidence, const RandomStream& stream, const Executor& executor,
                             Conditioning) const {
   check_evidence(evidence);
   std::vector<std::vector<Id>> taken(static_cast<std::size_t>(evidence.student_count()));
-  compute.for_blocks(evidence.student_count(), 8, [&](Range range) {
+  executor.for_blocks(evidence.student_count(), 8, [&](Range range) {
     for (std::int64_t s = range.first; s < range.last; ++s) {
       RandomStream draws = stream.child(static_cast<std::uint64_t>(s));
       const std::array<std::int64_t, 1> one = {s};

@@ -18,16 +18,17 @@ class Vae : public Model {
   std::span<const LikelihoodKind> likelihood_kinds() const override;
   /// The mean over draws of p(evidence, code) / q(code): in expectation its log lies below log p(evidence), the less so
   /// the more draws.
-  Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Compute& compute,
+  Estimates log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Executor& executor,
                            Precision precision) const override;
   /// With `draws` codes a student; from a stream of each student's own where one is given, so that equal students err
   /// each in its own way.
-  Estimates lower_bound(const EvidenceBatch& evidence, std::int64_t draws, const Compute& compute,
+  Estimates lower_bound(const EvidenceBatch& evidence, std::int64_t draws, const Executor& executor,
                         const RandomStream* stream = nullptr) const;
-  std::string likelihood_note(const EvidenceBatch&, LikelihoodKind, const Compute&, Precision precision) const override;
-  Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Compute& compute,
+  std::string likelihood_note(const EvidenceBatch&, LikelihoodKind, const Executor&,
+                              Precision precision) const override;
+  Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Executor& executor,
                       Conditioning conditioning) const override;
-  EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream, const Compute& compute,
+  EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream, const Executor& executor,
                          Conditioning conditioning) const override;
   std::int64_t parameter_count() const override { return network_.parameters().size(); }
   void save(ArchiveWriter& archive) const override;

@@ -85,11 +85,11 @@ class VaeFit : public TrainingRun {
     const double shards = static_cast<double>(whole_shards) + 1;
     constexpr double vae_program_bytes = 45e6;
     estimate.bytes = vae_program_bytes + 8 * size * (shards + 8) +
-                     8.0 * context_.compute.threads() * draws_held * static_cast<double>(shape_.bits + shape_.hidden) +
+                     8.0 * context_.executor.threads() * draws_held * static_cast<double>(shape_.bits + shape_.hidden) +
                      24.0 * static_cast<double>(cohort_.enrollments().one_count());
     estimate.seconds_per_iteration =
         (5 * students * static_cast<double>(shape_.bits * shape_.hidden) + 10 * size * students / students_a_step()) /
-        5e9 / std::min<double>(context_.compute.threads(), shards);
+        5e9 / std::min<double>(context_.executor.threads(), shards);
     estimate.distinct_rows = training().student_count();
     return estimate;
   }
@@ -176,7 +176,7 @@ class VaeFit : public TrainingRun {
     const std::int64_t step = students_a_step();
     double total = 0;
     for (std::int64_t first = 0; first < std::ssize(order); first += step) {
-      context_.compute.check_interrupt();
+      context_.executor.check_interrupt();
       const std::span<const std::int64_t> some(order.data() + first,
                                                static_cast<std::size_t>(std::min(step, std::ssize(order) - first)));
       total +=
@@ -204,7 +204,7 @@ class VaeFit : public TrainingRun {
     const std::int64_t shards = (count + students_a_shard - 1) / students_a_shard;
     std::vector<Vector> gradients(static_cast<std::size_t>(shards));
     std::vector<double> bounds(static_cast<std::size_t>(shards));
-    context_.compute.for_each(shards, [&](std::int64_t shard) {
+    context_.executor.for_each(shards, [&](std::int64_t shard) {
       const std::int64_t first = shard * students_a_shard, rows = std::min(students_a_shard, count - first);
       Vector& gradient = gradients[static_cast<std::size_t>(shard)];
       gradient.setZero(shape_.size());
@@ -225,7 +225,7 @@ class VaeFit : public TrainingRun {
     // The same draws after every epoch: what differs is the parameters.
     const RandomStream draws = stream().child("judges");
     const double score = Vae(cohort_.schema(), network)
-                             .lower_bound(EvidenceBatch::of(*judges()), judging_draws, context_.compute, &draws)
+                             .lower_bound(EvidenceBatch::of(*judges()), judging_draws, context_.executor, &draws)
                              .value.mean();
     const bool better = progress.validation_trace.empty() ||
                         score > progress.validation_trace[static_cast<std::size_t>(progress.best_epoch - 1)];
@@ -250,7 +250,7 @@ class VaeFit : public TrainingRun {
     result.kind = LikelihoodKind::lower_bound;
     result.students = training().student_count();
     result.student_weight = static_cast<double>(result.students);
-    result.log_likelihood = model->lower_bound(students, reported_draws, context_.compute).value.sum();
+    result.log_likelihood = model->lower_bound(students, reported_draws, context_.executor).value.sum();
     result.objective = result.log_likelihood;
     result.trace = result.objective_trace = progress.trace;
     result.validation_trace = progress.validation_trace;

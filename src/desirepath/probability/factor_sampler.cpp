@@ -266,12 +266,12 @@ FactorEstimate FactorSampler::estimate_of(const std::vector<Sums>& by_scramble, 
 }
 
 FactorEstimate FactorSampler::estimate(const KnownSigns& signs, const FactorPosterior& centre,
-                                       const Compute& compute) const {
+                                       const Executor& executor) const {
   const Target target = target_of(signs, centre);
   const std::int64_t total = point_count_ * static_cast<std::int64_t>(scrambles_.size());
   const std::int64_t pieces = (total + piece_points - 1) / piece_points;
   std::vector<std::vector<Sums>> sums(static_cast<std::size_t>(pieces));  // by piece, by scramble in it
-  compute.for_each(pieces, [&](std::int64_t piece) {
+  executor.for_each(pieces, [&](std::int64_t piece) {
     const std::int64_t begin = piece * piece_points;
     const std::int64_t end = std::min(begin + piece_points, total);
     const std::int64_t first_scramble = begin / point_count_;

@@ -46,7 +46,7 @@ class FactorSampler {
   FactorSampler(const ThresholdedFactors& factors, const FactorSamplerOptions& options, const RandomStream& stream);
 
   FactorEstimate estimate(const KnownSigns& signs, const FactorPosterior& centre,
-                          const Compute& compute = Compute(1)) const;
+                          const Executor& executor = Executor(1)) const;
   FactorSample sample(const KnownSigns& signs, const FactorPosterior& centre) const;
 
  private:

@@ -200,7 +200,7 @@ std::int64_t default_samples(OrthantEstimator estimator) {
 }
 
 OrthantEstimate estimate_orthant(const OrthantProblem& problem, const OrthantOptions& options,
-                                 const RandomStream& stream, const Compute& compute) {
+                                 const RandomStream& stream, const Executor& executor) {
   problem.validate();
   if (options.samples && *options.samples < 1) {
     throw OptionError(concat("samples is ", *options.samples, "; at least 1 is needed"));
@@ -209,7 +209,7 @@ OrthantEstimate estimate_orthant(const OrthantProblem& problem, const OrthantOpt
     throw OptionError(concat("scrambles is ", options.scrambles, "; a standard error needs at least 2"));
   }
   const OrthantEstimator estimator = options.estimator.value_or(choose_orthant_estimator(problem));
-  const SampleOptions sampling{options.samples.value_or(default_samples(estimator)), options.scrambles, compute};
+  const SampleOptions sampling{options.samples.value_or(default_samples(estimator)), options.scrambles, executor};
   OrthantEstimate estimate;
   switch (estimator) {
     case OrthantEstimator::paper:

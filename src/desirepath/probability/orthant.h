@@ -101,6 +101,6 @@ std::int64_t default_samples(OrthantEstimator estimator);
 
 /// log P(x). Throws InputError for a problem that is none, OptionError for an estimator that does not apply to it.
 OrthantEstimate estimate_orthant(const OrthantProblem& problem, const OrthantOptions& options,
-                                 const RandomStream& stream, const Compute& compute = Compute(1));
+                                 const RandomStream& stream, const Executor& executor = Executor(1));
 
 }  // namespace desirepath::inline probability

@@ -24,11 +24,11 @@ nlohmann::ordered_json finite_json(std::optional<double> value) {
 }  // namespace
 
 OrthantAnswer::OrthantAnswer(const OrthantProblem& problem, const std::string& source, const OrthantOptions& options,
-                             const RandomStream& stream, const Compute& compute)
+                             const RandomStream& stream, const Executor& executor)
     : courses_(problem.course_count()), taken_(std::ssize(courses_taken(problem))) {
   const auto begin = std::chrono::steady_clock::now();
   try {
-    found_ = estimate_orthant(problem, options, stream, compute);
+    found_ = estimate_orthant(problem, options, stream, executor);
   } catch (const InputError& error) {
     throw InputError(SourcePosition{source}, error.what());
   }

@@ -10,7 +10,7 @@ class OrthantAnswer : public Answer {
  public:
   /// Estimates; throws InputError that names the source of the problem.
   OrthantAnswer(const OrthantProblem& problem, const std::string& source, const OrthantOptions& options,
-                const RandomStream& stream, const Compute& compute);
+                const RandomStream& stream, const Executor& executor);
   nlohmann::ordered_json to_json() const override;
   Table table() const override;
   void print(std::ostream& out) const override;

@@ -10,7 +10,7 @@ namespace desirepath::inline probability {
 struct SampleOptions {
   std::int64_t samples;  // in each scramble
   int scrambles;
-  const Compute& compute;
+  const Executor& executor;
 };
 
 // Each takes a valid problem and fills log_probability, standard_error, log_upper_bound and note.

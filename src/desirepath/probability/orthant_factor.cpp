@@ -17,7 +17,7 @@ OrthantEstimate estimate_by_factors(const OrthantProblem& problem, const SampleO
   const std::vector<Id> taken = courses_taken(problem);
   FactorEp ep(factors);
   const FactorSampler sampler(factors, {options.samples, options.scrambles}, stream);
-  const FactorEstimate found = sampler.estimate({taken}, ep.solve({taken}), options.compute);
+  const FactorEstimate found = sampler.estimate({taken}, ep.solve({taken}), options.executor);
   OrthantEstimate estimate;
   estimate.log_probability = found.log_probability;
   estimate.standard_error =

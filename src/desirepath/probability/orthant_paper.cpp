@@ -53,7 +53,7 @@ OrthantEstimate estimate_by_paper(const OrthantProblem& problem, const SampleOpt
 
   const std::int64_t pieces_each = (options.samples + piece_samples - 1) / piece_samples;
   std::vector<LogWeightSum> sums(static_cast<std::size_t>(pieces_each * options.scrambles));
-  options.compute.for_each(pieces_each * options.scrambles, [&](std::int64_t piece) {
+  options.executor.for_each(pieces_each * options.scrambles, [&](std::int64_t piece) {
     RandomStream own = stream.child(static_cast<std::uint64_t>(piece / pieces_each))
                            .child(static_cast<std::uint64_t>(piece % pieces_each));
     const std::int64_t begin = piece % pieces_each * piece_samples;

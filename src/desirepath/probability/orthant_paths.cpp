@@ -157,13 +157,13 @@ void PathBlock::draw(Index first, bool draw_last, const Uniforms& uniforms) {
 namespace {
 
 std::vector<QuasiRandomPoints> scrambled_points(Index dimensions, std::int64_t paths, int scrambles,
-                                                const RandomStream& stream, const Compute& compute) {
+                                                const RandomStream& stream, const Executor& executor) {
   if (paths < 1 || scrambles < 1) {
     throw OptionError(
         concat("orthant paths: ", paths, " samples in ", scrambles, " scrambles; at least one of each is needed"));
   }
   std::vector<std::unique_ptr<QuasiRandomPoints>> built(static_cast<std::size_t>(scrambles));
-  compute.for_each(scrambles, [&](std::int64_t scramble) {
+  executor.for_each(scrambles, [&](std::int64_t scramble) {
     built[static_cast<std::size_t>(scramble)] =
         std::make_unique<QuasiRandomPoints>(dimensions, paths, stream.child(static_cast<std::uint64_t>(scramble)));
   });
@@ -177,11 +177,11 @@ std::vector<QuasiRandomPoints> scrambled_points(Index dimensions, std::int64_t p
 }  // namespace
 
 std::vector<double> path_log_means(const PathPlan& plan, std::int64_t paths, int scrambles, const RandomStream& stream,
-                                   const Compute& compute) {
-  const std::vector<QuasiRandomPoints> points = scrambled_points(plan.size() - 1, paths, scrambles, stream, compute);
+                                   const Executor& executor) {
+  const std::vector<QuasiRandomPoints> points = scrambled_points(plan.size() - 1, paths, scrambles, stream, executor);
   const std::int64_t pieces_each = (paths + piece_paths - 1) / piece_paths;
   std::vector<LogWeightSum> sums(static_cast<std::size_t>(pieces_each * scrambles));
-  compute.for_each(pieces_each * scrambles, [&](std::int64_t piece) {
+  executor.for_each(pieces_each * scrambles, [&](std::int64_t piece) {
     const QuasiRandomPoints& own = points[static_cast<std::size_t>(piece / pieces_each)];
     const std::int64_t begin = piece % pieces_each * piece_paths;
     const std::int64_t end = std::min(begin + piece_paths, paths);
@@ -210,7 +210,7 @@ std::vector<double> path_log_means(const PathPlan& plan, std::int64_t paths, int
 
 WeightedPaths weighted_paths(const PathPlan& plan, std::int64_t paths, int scrambles, const RandomStream& stream) {
   const Index size = plan.size();
-  const std::vector<QuasiRandomPoints> points = scrambled_points(size, paths, scrambles, stream, Compute(1));
+  const std::vector<QuasiRandomPoints> points = scrambled_points(size, paths, scrambles, stream, Executor(1));
   WeightedPaths result{Matrix(size, paths * scrambles), Vector(paths * scrambles)};
   PathBlock block(plan);
   Index filled = 0;

@@ -68,7 +68,7 @@ class PathBlock {
 
 /// log of the mean weight in each scramble.
 std::vector<double> path_log_means(const PathPlan& plan, std::int64_t paths, int scrambles, const RandomStream& stream,
-                                   const Compute& compute);
+                                   const Executor& executor);
 
 /// Paths with their weights, scramble after scramble.
 struct WeightedPaths {

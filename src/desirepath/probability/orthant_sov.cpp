@@ -8,7 +8,7 @@ OrthantEstimate estimate_by_sov(const OrthantProblem& problem, const SampleOptio
                                 const RandomStream& stream) {
   const OrderedRegion region = OrderedRegion::least_probable_first(problem);
   const PathPlan plan(region, Vector::Zero(region.size()));
-  return estimate_of_scrambles(path_log_means(plan, options.samples, options.scrambles, stream, options.compute),
+  return estimate_of_scrambles(path_log_means(plan, options.samples, options.scrambles, stream, options.executor),
                                region.size());
 }
 

@@ -11,7 +11,7 @@ OrthantEstimate estimate_by_tilting(const OrthantProblem& problem, const SampleO
   const OrthantTilt tilt = solve_tilt(region);
   const PathPlan plan(region, tilt.shift);
   OrthantEstimate estimate = estimate_of_scrambles(
-      path_log_means(plan, options.samples, options.scrambles, stream, options.compute), region.size());
+      path_log_means(plan, options.samples, options.scrambles, stream, options.executor), region.size());
   estimate.log_upper_bound = std::min(tilt.log_upper_bound, 0.0);
   return estimate;
 }

@@ -136,12 +136,12 @@ struct CountedCompany {
 
 /// Students of every pair in shuffled enrollments over those expected there.
 std::vector<double> shuffled_lifts(const Schema& schema, const EnrollmentTable& hub, std::size_t pairs,
-                                   RandomStream stream, const Compute& compute) {
+                                   RandomStream stream, const Executor& executor) {
   struct Sum {
     double students = 0, expected = 0;
   };
   std::vector<std::vector<Sum>> sums(calibration_sums, std::vector<Sum>(pairs));
-  compute.for_each(calibration_sums, [&](std::int64_t part) {
+  executor.for_each(calibration_sums, [&](std::int64_t part) {
     for (std::int64_t i = 0; i < calibrations_per_sum; ++i) {
       const CountedCompany counted(
           schema, hub.shuffled(stream.child(static_cast<std::uint64_t>(part * calibrations_per_sum + i))));
@@ -180,14 +180,14 @@ void keep_listed(std::vector<Company>& pairs, double most_q) {
 }  // namespace
 
 FoundCompany find_company(const Cohort& cohort, const Disclosure& disclosure, double most_q, RandomStream stream,
-                          const Compute& compute) {
+                          const Executor& executor) {
   const EnrollmentTable real(cohort);
   const Schema& schema = cohort.schema();
   CountedCompany counted(schema, real);
   // From one table in the middle to all others, the real one among them: as likely forth as back, so that with nothing
   // there the real one is one of many alike, however slowly tables mix (Besag and Clifford 1989).
   const EnrollmentTable hub = real.shuffled(stream.child("hub"));
-  const std::vector<double> lifts = shuffled_lifts(schema, hub, counted.pairs.size(), stream.child("lifts"), compute);
+  const std::vector<double> lifts = shuffled_lifts(schema, hub, counted.pairs.size(), stream.child("lifts"), executor);
   const auto scores_of = [&](CountedCompany& data, std::vector<std::size_t>* numbers) {
     std::vector<double> scores;
     for (std::size_t p = 0; p < data.pairs.size(); ++p) {
@@ -200,7 +200,7 @@ FoundCompany find_company(const Cohort& cohort, const Disclosure& disclosure, do
   };
   std::vector<std::size_t> numbers;
   NullCounts counts(scores_of(counted, &numbers));
-  compute.for_each(company_null_sets, [&](std::int64_t set) {
+  executor.for_each(company_null_sets, [&](std::int64_t set) {
     CountedCompany null(schema, hub.shuffled(stream.child("null").child(static_cast<std::uint64_t>(set))));
     counts.add(scores_of(null, nullptr));
   });

@@ -52,6 +52,6 @@ struct FoundCompany {
 /// loads and popularity. What is expected is corrected by what shuffled enrollments have: students with many courses
 /// have more pairs.
 FoundCompany find_company(const Cohort& cohort, const Disclosure& disclosure, double most_q, RandomStream stream,
-                          const Compute& compute);
+                          const Executor& executor);
 
 }  // namespace desirepath::inline queries

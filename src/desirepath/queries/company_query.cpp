@@ -10,9 +10,9 @@
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/company.h"
-#include "desirepath/queries/known.h"
+#include "desirepath/queries/disclosed_cohort.h"
+#include "desirepath/queries/evidence_settings.h"
 #include "desirepath/queries/query.h"
-#include "desirepath/queries/told_cohort.h"
 
 namespace desirepath::inline queries {
 
@@ -43,9 +43,9 @@ std::vector<std::optional<double>> takers_of(const CompanyThings& things) {
   }
   return takers;
 }
-std::vector<std::optional<double>> told_takers(const CompanyThings& courses, const ToldCohort& told) {
+std::vector<std::optional<double>> disclosed_takers(const CompanyThings& courses, const DisclosedCohort& disclosed) {
   std::vector<std::optional<double>> takers(courses.names.size());
-  for (const ToldCohort::CourseCount& course : told.courses) {
+  for (const DisclosedCohort::CourseCount& course : disclosed.courses) {
     if (course.students) takers[static_cast<std::size_t>(course.course)] = static_cast<double>(*course.students);
   }
   return takers;
@@ -61,9 +61,9 @@ std::vector<PairDisclosure> disclose_pairs(const std::vector<Company>& pairs,
     const auto both = static_cast<double>(pair.students);
     PairDisclosure& here = result.emplace_back();
     here.expected = one && other;
-    here.students = here.expected && disclosure.rests(both) && disclosure.tells(*one - both) &&
-                    disclosure.tells(*other - both) &&
-                    disclosure.tells(static_cast<double>(students) - *one - *other + both);
+    here.students = here.expected && disclosure.rests(both) && disclosure.allows(*one - both) &&
+                    disclosure.allows(*other - both) &&
+                    disclosure.allows(static_cast<double>(students) - *one - *other + both);
   }
   return result;
 }
@@ -76,18 +76,18 @@ class CompanyAnswer : public Answer {
             {"by_chance", rounded_chance(company.found.by_chance)},
             {"courses", table().to_json()},
             {"concentrations",
-             rows(company.concentrations.names, company.concentration_pairs, told_concentrations).to_json()}};
+             rows(company.concentrations.names, company.concentration_pairs, disclosed_concentrations).to_json()}};
   }
-  Table table() const override { return rows(company.courses.names, company.course_pairs, told_courses); }
+  Table table() const override { return rows(company.courses.names, company.course_pairs, disclosed_courses); }
   void print(std::ostream& out) const override {
     if (!company.concentration_pairs.empty()) {
       out << "concentrations, of students with half of the courses of each, and two at least\n";
-      rows(company.concentrations.names, company.concentration_pairs, told_concentrations, printed_pairs)
+      rows(company.concentrations.names, company.concentration_pairs, disclosed_concentrations, printed_pairs)
           .print_text(out);
       out << '\n';
     }
     out << "courses of different subjects\n";
-    rows(titled, company.course_pairs, told_courses, printed_pairs).print_text(out);
+    rows(titled, company.course_pairs, disclosed_courses, printed_pairs).print_text(out);
     out << chance_words(company.found, "pair", "pairs") << '\n';
   }
   std::vector<std::string> notes() const override {
@@ -101,28 +101,28 @@ class CompanyAnswer : public Answer {
   }
 
   FoundCompany company;
-  std::vector<PairDisclosure> told_courses, told_concentrations;
+  std::vector<PairDisclosure> disclosed_courses, disclosed_concentrations;
   std::vector<std::string> titled;  // the courses, for people
   std::int64_t students = 0;
   Disclosure disclosure;
 
  private:
   static Table rows(const std::vector<std::string>& names, const std::vector<Company>& pairs,
-                    const std::vector<PairDisclosure>& told, std::size_t most = std::size_t(-1)) {
+                    const std::vector<PairDisclosure>& disclosed, std::size_t most = std::size_t(-1)) {
     Table table({{"one"}, {"other"}, {"students"}, {"expected", 1}, {"lift", 2}, {"at_least", 2}, {"q", 4}});
     for (std::size_t i = 0; i < std::min(most, pairs.size()); ++i) {
       table.add_row({names[static_cast<std::size_t>(pairs[i].a)], names[static_cast<std::size_t>(pairs[i].b)],
-                     told[i].students ? Cell(pairs[i].students) : Cell(),
-                     number(told[i].expected, pairs[i].expected, std::sqrt(pairs[i].expected)),
-                     number(told[i].students, pairs[i].lift(), lift_error(pairs[i])),
-                     number(told[i].students, pairs[i].certain_lift(), lift_error(pairs[i])),
+                     disclosed[i].students ? Cell(pairs[i].students) : Cell(),
+                     number(disclosed[i].expected, pairs[i].expected, std::sqrt(pairs[i].expected)),
+                     number(disclosed[i].students, pairs[i].lift(), lift_error(pairs[i])),
+                     number(disclosed[i].students, pairs[i].certain_lift(), lift_error(pairs[i])),
                      rounded_chance(pairs[i].q)});
     }
     return table;
   }
   static double lift_error(const Company& pair) { return pair.lift() / std::sqrt(static_cast<double>(pair.students)); }
-  static Cell number(bool is_told, double value, double error) {
-    return is_told ? Cell(rounded_to_error(value, error)) : Cell();
+  static Cell number(bool is_disclosed, double value, double error) {
+    return is_disclosed ? Cell(rounded_to_error(value, error)) : Cell();
   }
 };
 
@@ -135,12 +135,13 @@ std::unique_ptr<Answer> answer_company(const QueryInput& input) {
   answer->disclosure = settings.disclosure;
   std::ranges::transform(cohort.schema().courses(), std::back_inserter(answer->titled), full_name);
   answer->company = find_company(cohort, settings.disclosure, settings.chance.q,
-                                 RandomStream(input.seed).child("company"), input.compute);
+                                 RandomStream(input.seed).child("company"), input.executor);
   const std::int64_t students = cohort.student_count();
-  answer->told_courses = disclose_pairs(answer->company.course_pairs,
-                                        told_takers(answer->company.courses, tell(cohort, settings.disclosure)),
-                                        students, settings.disclosure);
-  answer->told_concentrations = disclose_pairs(
+  answer->disclosed_courses =
+      disclose_pairs(answer->company.course_pairs,
+                     disclosed_takers(answer->company.courses, disclose_cohort(cohort, settings.disclosure)), students,
+                     settings.disclosure);
+  answer->disclosed_concentrations = disclose_pairs(
       answer->company.concentration_pairs, takers_of(answer->company.concentrations), students, settings.disclosure);
   return answer;
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "desirepath/queries/disclosed_cohort.h"
 #include "desirepath/queries/student_groups.h"
-#include "desirepath/queries/told_cohort.h"
 
 namespace desirepath::inline queries {
 
@@ -142,24 +142,24 @@ void disclose_students(std::vector<GroupDelay>& delays, const std::vector<Judged
     seen.add(student.student, courses);
   }
   // What is withheld of a course stays so, for else those that keep it company would tell of it.
-  std::vector<std::uint8_t> is_told(static_cast<std::size_t>(schema.course_count()), 0);
-  for (const ToldCohort::CourseCount& course : tell(cohort, disclosure).courses)
-    is_told[static_cast<std::size_t>(course.course)] = course.students.has_value() ? 1 : 0;
-  const bool judged_are_told = disclosed_judged(std::ssize(judged), cohort, disclosure).has_value();
-  const auto is_safe = [&](const TakerCount& seen_here, const TakerCount& all_here) {
+  std::vector<std::uint8_t> is_disclosed(static_cast<std::size_t>(schema.course_count()), 0);
+  for (const DisclosedCohort::CourseCount& course : disclose_cohort(cohort, disclosure).courses)
+    is_disclosed[static_cast<std::size_t>(course.course)] = course.students.has_value() ? 1 : 0;
+  const bool judged_are_disclosed = disclosed_judged(std::ssize(judged), cohort, disclosure).has_value();
+  const auto may_count = [&](const TakerCount& seen_here, const TakerCount& all_here) {
     // Takers who are all that were judged would tell how many these are.
-    const bool are_some = judged_are_told || seen_here.takers < seen_here.students;
+    const bool are_some = judged_are_disclosed || seen_here.takers < seen_here.students;
     const TakerCount once = all_here - seen_here;
-    return are_some && disclosure.tells(seen_here.takers, seen_here.students) &&
-           disclosure.tells(seen_here.takers, all_here.students) && disclosure.tells(once.takers, once.students);
+    return are_some && disclosure.allows(seen_here.takers, seen_here.students) &&
+           disclosure.allows(seen_here.takers, all_here.students) && disclosure.allows(once.takers, once.students);
   };
   for (GroupDelay& delay : delays) {
     bool& disclosed = delay.students_disclosed;
-    disclosed =
-        is_told[static_cast<std::size_t>(delay.course)] != 0 && is_safe(seen.all(delay.course), all.all(delay.course));
+    disclosed = is_disclosed[static_cast<std::size_t>(delay.course)] != 0 &&
+                may_count(seen.all(delay.course), all.all(delay.course));
     // One group's number follows from those of the others.
     for (std::size_t g = 0; g < groups.names.size(); ++g)
-      disclosed = disclosed && is_safe(seen.of(delay.course, g), all.of(delay.course, g));
+      disclosed = disclosed && may_count(seen.of(delay.course, g), all.of(delay.course, g));
   }
 }
 
@@ -178,10 +178,10 @@ std::optional<std::int64_t> disclosed_judged(std::int64_t judged, const Cohort& 
     }
   }
   // How many were enrolled in a period is told elsewhere: the difference would tell who paused.
-  const auto tells = [&](double count) { return disclosure.tells(count); };
-  const bool is_safe = tells(static_cast<double>(cohort.student_count() - judged)) &&
-                       std::ranges::all_of(other_periods, tells) && std::ranges::all_of(once, tells);
-  return is_safe ? std::optional(judged) : std::nullopt;
+  const auto allowed = [&](double count) { return disclosure.allows(count); };
+  const bool is_disclosed = allowed(static_cast<double>(cohort.student_count() - judged)) &&
+                            std::ranges::all_of(other_periods, allowed) && std::ranges::all_of(once, allowed);
+  return is_disclosed ? std::optional(judged) : std::nullopt;
 }
 
 FindingCount keep_certain_delays(std::vector<GroupDelay>& delays, const std::vector<JudgedStudent>& students,
@@ -274,7 +274,7 @@ std::vector<ApartPair> find_apart(const std::vector<JudgedStudent>& students, Id
 }
 
 std::int64_t most_together(const ApartPair& pair, const Disclosure& disclosure) {
-  return disclosure.tells(static_cast<double>(pair.together)) ? pair.together : disclosure.least() - 1;
+  return disclosure.allows(static_cast<double>(pair.together)) ? pair.together : disclosure.least() - 1;
 }
 
 std::vector<ApartPair> surely_apart(const std::vector<JudgedStudent>& students, Id courses, double most_by_chance,
@@ -319,7 +319,7 @@ std::vector<Detour> find_detours(const std::vector<JudgedStudent>& students, con
     }
   }
   for (Detour& detour : detours)
-    detour.students_disclosed = disclosure.tells(static_cast<double>(detour.students), reached_goal);
+    detour.students_disclosed = disclosure.allows(static_cast<double>(detour.students), reached_goal);
   std::erase_if(detours, [&](const Detour& detour) {
     return !disclosure.rests(static_cast<double>(detour.students)) || detour.course == goal || detour.certain() <= 0;
   });

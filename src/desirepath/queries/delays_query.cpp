@@ -12,14 +12,14 @@
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/delays.h"
-#include "desirepath/queries/known.h"
+#include "desirepath/queries/evidence_settings.h"
 #include "desirepath/queries/student_groups.h"
 
 namespace desirepath::inline queries {
 
 namespace {
 
-constexpr std::size_t shown_rows = 15, printed_apart = 8;
+constexpr std::size_t listed_rows = 15, printed_apart = 8;
 
 struct DelaySettings {
   std::string by, goal;
@@ -90,7 +90,7 @@ class DelaysAnswer : public Answer {
                                 ", each against what is expected of "
                                 "them\n"));
     Table rows({{"course"}, {by.empty() ? "" : by}, {"later", 2}, {"+-", 2}, {"students"}});
-    for (std::size_t i = 0; i < std::min(shown_rows, delays.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(listed_rows, delays.size()); ++i) {
       const GroupDelay& delay = delays[i];
       rows.add_row(
           {full_name(schema.course(delay.course)), delay.group, delay.effect(), 1.96 * delay.error(), takers(delay)});
@@ -106,7 +106,7 @@ class DelaysAnswer : public Answer {
       if (detours.empty())
         out << "  nothing\n";
       else
-        detour_table(shown_rows, full_name).print_text(out);
+        detour_table(listed_rows, full_name).print_text(out);
     }
   }
   std::vector<std::string> notes() const override {
@@ -135,9 +135,9 @@ class DelaysAnswer : public Answer {
     Table rows({{"course"}, {"other"}, {"took_both"}, {"expected_together", 1}, {"together"}, {"chance"}});
     for (std::size_t i = 0; i < std::min(most, apart.size()); ++i) {
       const ApartPair& pair = apart[i];
-      const bool told = disclosure.tells(static_cast<double>(pair.together));
+      const bool disclosed = disclosure.allows(static_cast<double>(pair.together));
       rows.add_row({naming(schema.course(pair.a)), naming(schema.course(pair.b)), pair.both, pair.expected,
-                    told ? Cell(pair.together) : Cell(concat("under ", disclosure.least())),
+                    disclosed ? Cell(pair.together) : Cell(concat("under ", disclosure.least())),
                     pair.chance(most_together(pair, disclosure))});
     }
     return rows;
@@ -146,10 +146,10 @@ class DelaysAnswer : public Answer {
     Table rows({{"course"}, {"took_it_before"}, {"expected", 1}, {"surplus", 1}});
     for (std::size_t i = 0; i < std::min(most, detours.size()); ++i) {
       const Detour& detour = detours[i];
-      const bool told = detour.students_disclosed;
-      rows.add_row({naming(schema.course(detour.course)), told ? Cell(detour.taken) : Cell(),
+      const bool disclosed = detour.students_disclosed;
+      rows.add_row({naming(schema.course(detour.course)), disclosed ? Cell(detour.taken) : Cell(),
                     rounded_to_error(detour.expected, std::sqrt(detour.variance)),
-                    told ? Cell(rounded_to_error(detour.surplus(), std::sqrt(detour.variance))) : Cell()});
+                    disclosed ? Cell(rounded_to_error(detour.surplus(), std::sqrt(detour.variance))) : Cell()});
     }
     return rows;
   }
@@ -163,12 +163,12 @@ std::unique_ptr<Answer> answer_delays(const QueryInput& input) {
   if (schema.period_count() < 2) throw OptionError("delays: the model has one period, so nothing can be late");
   auto answer = std::make_unique<DelaysAnswer>(schema);
   const StudentGroups groups =
-      settings.by.empty() ? StudentGroups() : told_groups(groups_of(cohort, settings.by), settings.disclosure);
+      settings.by.empty() ? StudentGroups() : disclosed_groups(groups_of(cohort, settings.by), settings.disclosure);
   const std::optional<Id> goal =
       settings.goal.empty() ? std::nullopt : std::optional<Id>(schema.require_course(settings.goal));
   std::vector<JudgedStudent> judged =
       judge_timings(model, cohort, settings.students, goal.has_value(), RandomStream(input.seed).child("delays"),
-                    input.compute, input.progress);
+                    input.executor, input.progress);
   settings.disclosure.require(std::ssize(judged));
   const Disclosure& disclosure = settings.disclosure;
   answer->model = model.name();
@@ -177,7 +177,7 @@ std::unique_ptr<Answer> answer_delays(const QueryInput& input) {
   answer->disclosure = disclosure;
   answer->delays = find_delays(judged, groups.of_student, groups.names, schema.course_count(), disclosure);
   if (!settings.by.empty()) {
-    const LabelNull null{label_strata(cohort, settings.by), RandomStream(input.seed).child("labels"), input.compute};
+    const LabelNull null{label_strata(cohort, settings.by), RandomStream(input.seed).child("labels"), input.executor};
     answer->found = keep_certain_delays(answer->delays, judged, groups, schema.course_count(), null, settings.chance.q);
   } else {
     answer->found = keep_certain_delays(answer->delays, settings.chance.q);

@@ -201,7 +201,7 @@ class PlaceOfPeriod {
   }
 
   bool is_empty() const { return asked_.empty(); }
-  void add(std::span<const ComparedStudent> there, const EvidenceBatch& record, const Compute& compute,
+  void add(std::span<const ComparedStudent> there, const EvidenceBatch& record, const Executor& executor,
            ComparedSums& sums, Scores& scores) const {
     constexpr std::size_t block = 1024;
     for (std::size_t begin = 0; begin < there.size(); begin += block) {
@@ -212,7 +212,7 @@ class PlaceOfPeriod {
       const RowMatrix expected =
           model_
               .marginals(known_before_place(model_, cohort_, record, places_, students, period_, place_), asked_,
-                         compute)
+                         executor)
               .value;
       for (std::size_t i = 0; i < some.size(); ++i) {
         if (begin + i > 0 && some[i].group() != there[begin + i - 1].group()) {
@@ -278,7 +278,7 @@ class PlaceOfPeriod {
 }  // namespace
 
 DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int64_t most, const RandomStream& stream,
-                             const Compute& compute, const ProgressSink& progress) {
+                             const Executor& executor, const ProgressSink& progress) {
   constexpr double least_variance = 1e-12;
   const Schema& schema = model.schema();
   const Index courses = schema.course_count();
@@ -295,7 +295,7 @@ DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int6
     if (progress) progress({"beyond the model", static_cast<double>(step) / steps});
     const Id period = step / places.count(), place = step % places.count();
     const PlaceOfPeriod here(model, cohort, offered, places, period, place);
-    if (!here.is_empty()) here.add(enrolled_by_group(cohort, offered, chosen, period), record, compute, sums, scores);
+    if (!here.is_empty()) here.add(enrolled_by_group(cohort, offered, chosen, period), record, executor, sums, scores);
   }
   DirectEffects effects{RowMatrix::Zero(courses, courses), RowMatrix::Zero(courses, courses),
                         scores.taken - scores.residual, std::ssize(chosen)};

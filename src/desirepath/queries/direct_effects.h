@@ -25,6 +25,6 @@ struct DirectEffects {
 /// in the years in which it was offered. Where terms are finer than periods, courses of an earlier term of the same
 /// period are earlier too. Of more students than `most`, that many are drawn.
 DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int64_t most, const RandomStream& stream,
-                             const Compute& compute, const ProgressSink& progress = {});
+                             const Executor& executor, const ProgressSink& progress = {});
 
 }  // namespace desirepath::inline queries

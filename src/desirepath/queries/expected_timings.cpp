@@ -87,7 +87,7 @@ std::vector<JudgedStudent> choose_students(const Cohort& cohort, std::int64_t mo
 /// where a student took the course: in each enrolled period given that it was not taken in the earlier ones.
 void keep_first_enrollments(const Model& model, const Cohort& cohort, const EvidenceBatch& record,
                             std::span<const JudgedStudent> students, const std::vector<Id>& part,
-                            const Compute& compute, RowMatrix& found) {
+                            const Executor& executor, RowMatrix& found) {
   const Schema& schema = model.schema();
   const Id periods = schema.period_count();
   std::vector<std::vector<Id>> enrolled;
@@ -111,7 +111,7 @@ void keep_first_enrollments(const Model& model, const Cohort& cohort, const Evid
       std::vector<Id> asked;
       for (Id t = 0; t < periods; ++t)
         asked.push_back(schema.bit(t, part[i]));
-      const RowMatrix given = model.marginals(std::move(rows).build(), asked, compute).value;
+      const RowMatrix given = model.marginals(std::move(rows).build(), asked, executor).value;
       for (std::size_t row = 0; row < takers.size(); ++row) {
         const std::size_t s = takers[row];
         const auto at = static_cast<Index>(s);
@@ -162,7 +162,7 @@ void keep_probabilities_of(const Cohort& cohort, const std::vector<Id>& part, co
 }  // namespace
 
 std::vector<JudgedStudent> judge_timings(const Model& model, const Cohort& cohort, std::int64_t most,
-                                         bool keep_probabilities, RandomStream stream, const Compute& compute,
+                                         bool keep_probabilities, RandomStream stream, const Executor& executor,
                                          const ProgressSink& progress) {
   constexpr std::size_t parts = 5, block = 1024;
   const Schema& schema = model.schema();
@@ -193,13 +193,13 @@ std::vector<JudgedStudent> judge_timings(const Model& model, const Cohort& cohor
       }
       const std::span some = std::span(students).subspan(begin, std::min(block, students.size() - begin));
       const EvidenceBatch known = without_courses(record, some, schema, part);
-      std::optional<RowMatrix> chances = first_enrollments(model, known, part, compute);
+      std::optional<RowMatrix> chances = first_enrollments(model, known, part, executor);
       if (!chances || keep_probabilities) {
-        RowMatrix found = model.marginals(known, asked, compute).value;
+        RowMatrix found = model.marginals(known, asked, executor).value;
         for (std::size_t i = 0; i < some.size() && keep_probabilities; ++i)
           keep_probabilities_of(cohort, part, found, static_cast<Index>(i), some[i]);
         if (!chances) {
-          keep_first_enrollments(model, cohort, record, some, part, compute, found);
+          keep_first_enrollments(model, cohort, record, some, part, executor, found);
           chances = std::move(found);
         }
       }

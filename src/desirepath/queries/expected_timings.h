@@ -33,7 +33,7 @@ struct JudgedStudent {
 
 /// Of more students than `most`, that many are drawn; those enrolled in fewer than two periods are left out.
 std::vector<JudgedStudent> judge_timings(const Model& model, const Cohort& cohort, std::int64_t most,
-                                         bool keep_probabilities, RandomStream stream, const Compute& compute,
+                                         bool keep_probabilities, RandomStream stream, const Executor& executor,
                                          const ProgressSink& progress = {});
 
 /// Students enrolled in one period only, who took in it whatever they took: as large a share of them as the `judged`

@@ -21,7 +21,7 @@ nlohmann::ordered_json without_sizes(const TrainingRecord& training) {
   for (const char* counts : {"state_students", "state_behind"})
     result.erase(counts);
   const Disclosure disclosure = Disclosure().bound_to(training.min_cell);
-  if (!training.students || disclosure.tells(static_cast<double>(*training.students))) return json;
+  if (!training.students || disclosure.allows(static_cast<double>(*training.students))) return json;
   result["students"] = disclosure.few();
   for (const char* field : {"student_weight", "warnings"})
     result.erase(field);

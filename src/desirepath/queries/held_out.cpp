@@ -29,7 +29,7 @@ FitOptions fold_options(const StoredModel& stored) {
 }
 
 Vector fold_scores(const StoredModel& stored, const Cohort& cohort, LikelihoodKind kind, const RandomStream& stream,
-                   const Compute& compute, const ProgressSink& progress) {
+                   const Executor& executor, const ProgressSink& progress) {
   const FitOptions options = fold_options(stored);
   std::vector<std::int64_t> order(static_cast<std::size_t>(cohort.student_count()));
   std::iota(order.begin(), order.end(), 0);
@@ -42,7 +42,7 @@ Vector fold_scores(const StoredModel& stored, const Cohort& cohort, LikelihoodKi
       (i % fold_count == fold ? inside : outside).push_back(order[i]);
     std::ranges::sort(inside);
     std::ranges::sort(outside);
-    TrainingContext context{compute};
+    TrainingContext context{executor};
     context.warm = stored.model.get();
     if (progress) {
       context.progress = [&](const ProgressEvent& event) {
@@ -51,7 +51,7 @@ Vector fold_scores(const StoredModel& stored, const Cohort& cohort, LikelihoodKi
     }
     const FitResult fitted = fit_model(cohort.select(outside), options, context);
     const Vector scores =
-        fitted.model->log_likelihood(EvidenceBatch::of(cohort.select(inside)), kind, compute).value.col(0);
+        fitted.model->log_likelihood(EvidenceBatch::of(cohort.select(inside)), kind, executor).value.col(0);
     for (std::size_t i = 0; i < inside.size(); ++i)
       result[inside[i]] = scores[static_cast<Index>(i)];
   }
@@ -59,11 +59,11 @@ Vector fold_scores(const StoredModel& stored, const Cohort& cohort, LikelihoodKi
 }
 
 /// Empty, or why there are no folds of this model.
-std::string folds_refused(const StoredModel& stored, const Cohort& cohort, const Compute& compute) {
+std::string folds_refused(const StoredModel& stored, const Cohort& cohort, const Executor& executor) {
   if (!stored.training.options) return "the model file does not say how the model was trained";
   if (cohort.student_count() < 2 * static_cast<std::int64_t>(fold_count)) return "the students are too few for folds";
   const FitOptions options = fold_options(stored);
-  TrainingContext context{compute};
+  TrainingContext context{executor};
   context.warm = stored.model.get();
   const double seconds = prepare_training({cohort, options, context})->estimate().seconds_per_iteration *
                          iterations_of(stored, fold_iterations) * static_cast<double>(fold_count);
@@ -75,7 +75,7 @@ std::string folds_refused(const StoredModel& stored, const Cohort& cohort, const
 }  // namespace
 
 std::optional<LeftOutScores> left_out_scores(const StoredModel& stored, const Cohort& cohort, LikelihoodKind kind,
-                                             LeaveOut leave_out, const RandomStream& stream, const Compute& compute,
+                                             LeaveOut leave_out, const RandomStream& stream, const Executor& executor,
                                              const ProgressSink& progress, std::string& why) {
   if (leave_out == LeaveOut::off) return std::nullopt;
   if (stored.training.published) {
@@ -91,31 +91,31 @@ std::optional<LeftOutScores> left_out_scores(const StoredModel& stored, const Co
   // Which models have such scores is theirs to say; they refuse before any work.
   if (kind == stored.model->likelihood_kinds().front()) {
     try {
-      return LeftOutScores{leave_one_out(stored, cohort, compute), LeftOutBy::one_step};
+      return LeftOutScores{leave_one_out(stored, cohort, executor), LeftOutBy::one_step};
     } catch (const OptionError& error) {
       why = error.what();
     }
   }
   if (leave_out == LeaveOut::automatic) {
-    why = folds_refused(stored, cohort, compute);
+    why = folds_refused(stored, cohort, executor);
     if (!why.empty()) return std::nullopt;
   }
   why.clear();
-  return LeftOutScores{fold_scores(stored, cohort, kind, stream, compute, progress), LeftOutBy::folds};
+  return LeftOutScores{fold_scores(stored, cohort, kind, stream, executor, progress), LeftOutBy::folds};
 }
 
 std::optional<double> seconds_to_train_alike(const StoredModel& stored, const Cohort& students,
-                                             const Compute& compute) {
+                                             const Executor& executor) {
   if (!stored.training.options) return std::nullopt;
   constexpr std::int64_t most_iterations = 1'000'000;
-  const TrainingContext context{compute};
+  const TrainingContext context{executor};
   return prepare_training({students, *stored.training.options, context})->estimate().seconds_per_iteration *
          iterations_of(stored, most_iterations);
 }
 
-std::unique_ptr<Model> train_alike(const StoredModel& stored, const Cohort& students, const Compute& compute,
+std::unique_ptr<Model> train_alike(const StoredModel& stored, const Cohort& students, const Executor& executor,
                                    const ProgressSink& progress) {
-  TrainingContext context{compute};
+  TrainingContext context{executor};
   if (progress) {
     context.progress = [&](const ProgressEvent& event) {
       progress({"a model without the students asked about", event.fraction});

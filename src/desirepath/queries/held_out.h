@@ -34,14 +34,15 @@ struct LeftOutScores {
 /// the fits would take long; `why` then says so if it matters. Throws OptionError where it is on and the cohort is
 /// another one.
 std::optional<LeftOutScores> left_out_scores(const StoredModel& stored, const Cohort& cohort, LikelihoodKind kind,
-                                             LeaveOut leave_out, const RandomStream& stream, const Compute& compute,
+                                             LeaveOut leave_out, const RandomStream& stream, const Executor& executor,
                                              const ProgressSink& progress, std::string& why);
 
 /// Of a fit with the settings of the model's record, from scratch: a rough time, nothing where there is no record of
 /// it.
-std::optional<double> seconds_to_train_alike(const StoredModel& stored, const Cohort& students, const Compute& compute);
+std::optional<double> seconds_to_train_alike(const StoredModel& stored, const Cohort& students,
+                                             const Executor& executor);
 /// That fit. Throws ArchiveError where the file does not say how the model was trained.
-std::unique_ptr<Model> train_alike(const StoredModel& stored, const Cohort& students, const Compute& compute,
+std::unique_ptr<Model> train_alike(const StoredModel& stored, const Cohort& students, const Executor& executor,
                                    const ProgressSink& progress = {});
 
 }  // namespace desirepath::inline queries

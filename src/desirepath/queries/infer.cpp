@@ -10,9 +10,9 @@
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/models/year_spread.h"
+#include "desirepath/queries/evidence_settings.h"
 #include "desirepath/queries/infer_totals.h"
 #include "desirepath/queries/inference_accuracy.h"
-#include "desirepath/queries/known.h"
 #include "desirepath/queries/refits.h"
 #include "desirepath/queries/return_rate.h"
 #include "desirepath/transcripts/align.h"
@@ -22,11 +22,11 @@ namespace desirepath::inline queries {
 namespace {
 
 constexpr std::int64_t students_a_block = 4096;
-constexpr Id shown_courses = 10;  // of a student and a period, for people
-constexpr std::int64_t shown_students = 5;
+constexpr Id listed_courses = 10;  // of a student and a period, for people
+constexpr std::int64_t listed_students = 5;
 
 struct InferSettings {
-  KnownSettings known;
+  EvidenceSettings known;
   std::vector<std::string> period;
   Conditioning method = Conditioning::linear;
   std::optional<Id> top;
@@ -43,7 +43,7 @@ struct InferSettings {
                   "how Gaussian models take what is known: linear, the paper's way, or exact, sampled with a standard "
                   "error; other models are exact anyway"),
           method);
-    visit(Setting("top", concat("the most likely courses of each student and period alone (for people ", shown_courses,
+    visit(Setting("top", concat("the most likely courses of each student and period alone (for people ", listed_courses,
                                 ", else all)"))
               .at_least(1),
           top);
@@ -127,7 +127,7 @@ class InferAnswer : public Answer {
       calibration().print_text(out);
       return;
     }
-    const std::int64_t wanted = std::min(students.student_count(), shown_students);
+    const std::int64_t wanted = std::min(students.student_count(), listed_students);
     std::size_t at = 0;
     for (std::int64_t s = 0; s < wanted; ++s) {
       if (s > 0) out << '\n';
@@ -210,11 +210,11 @@ std::vector<Id> bits_of(const Schema& schema, const std::vector<Id>& periods) {
 /// The chance to have left by each asked period that is unknown, through the likelihood alone; nothing where the model
 /// knows of no leaving.
 std::vector<Leaving> find_leaving(const Model& model, const EvidenceBatch& evidence, const std::vector<Id>& periods,
-                                  const Compute& compute) {
+                                  const Executor& executor) {
   std::vector<Leaving> leaving;
   if (!model.models_leaving()) return leaving;
   const LikelihoodKind kind = model.likelihood_kinds().front();
-  const RowMatrix before = model.log_likelihood(evidence, kind, compute).value;
+  const RowMatrix before = model.log_likelihood(evidence, kind, executor).value;
   for (const Id period : periods) {
     EvidenceBuilder gone(evidence);
     std::vector<std::int64_t> open;
@@ -229,7 +229,7 @@ std::vector<Leaving> find_leaving(const Model& model, const EvidenceBatch& evide
         gone.add(t < period ? PeriodEvidence::of(evidence, s, t) : PeriodEvidence{Presence::left, {}, {}});
     }
     if (open.empty()) continue;
-    const RowMatrix after = model.log_likelihood(std::move(gone).build(), kind, compute).value;
+    const RowMatrix after = model.log_likelihood(std::move(gone).build(), kind, executor).value;
     for (std::size_t i = 0; i < open.size(); ++i)
       leaving.emplace_back(open[i], period, std::exp(after(static_cast<Index>(i), 0) - before(open[i], 0)));
   }
@@ -248,7 +248,7 @@ Cohort training_students(const QueryInput& input, const std::filesystem::path& f
 std::vector<std::unique_ptr<Model>> refits_for(const QueryInput& input, const InferSettings& settings) {
   if (settings.refits.count == 0) return {};
   return refit_models(input.stored, training_students(input, settings.training, "refits"), settings.refits.count,
-                      RandomStream(input.seed).child("refits"), input.compute, input.progress);
+                      RandomStream(input.seed).child("refits"), input.executor, input.progress);
 }
 
 std::vector<TotalAnswer::Returning> find_returning(const QueryInput& input, const InferSettings& settings,
@@ -258,7 +258,7 @@ std::vector<TotalAnswer::Returning> find_returning(const QueryInput& input, cons
   std::optional<Cohort> earlier;
   if (!settings.training.empty() || input.cohort != nullptr)
     earlier = training_students(input, settings.training, "total");
-  const std::vector<Leaving> leaving = find_leaving(model, evidence, periods, input.compute);
+  const std::vector<Leaving> leaving = find_leaving(model, evidence, periods, input.executor);
   for (const Id period : periods) {
     TotalAnswer::Returning its{period, {}, {}, {}};
     for (Id t = 0; t < period; ++t) {
@@ -306,7 +306,7 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
     if (input.cohort == nullptr) throw OptionError(concat(setting_name("paper-task"), " needs a COHORT"));
     if (schema.period_count() < 3) throw OptionError(concat(setting_name("paper-task"), " needs three periods"));
     const Cohort training = training_students(input, settings.training, "paper-task");
-    task = infer_period(model, training, *input.cohort, {}, input.compute, settings.method);
+    task = infer_period(model, training, *input.cohort, {}, input.executor, settings.method);
     // Student by student, by request, nothing is summed up.
     if (!input.students_wanted) {
       settings.disclosure.require(training.student_count());
@@ -317,10 +317,10 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   }
   const EvidenceBatch evidence = what_is_known(input, settings.known);
   if (evidence.student_count() == 0) throw InputError("there is no student to ask about");
-  require_possible(model, evidence, input.compute);
+  require_possible(model, evidence, input.executor);
   const std::vector<Id> periods = asked_periods(schema, settings, evidence), asked = bits_of(schema, periods);
   const bool for_people = input.for_people && !settings.total;
-  const Id top = settings.top.value_or(for_people ? shown_courses : schema.course_count());
+  const Id top = settings.top.value_or(for_people ? listed_courses : schema.course_count());
   if (settings.total) settings.disclosure.require(evidence.student_count());
 
   auto answer = std::make_unique<InferAnswer>(model, evidence);
@@ -335,17 +335,17 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
       years ? students_to_come(input, evidence, periods, years->last_entry) : std::vector<std::uint8_t>();
   RowMatrix refitted = RowMatrix::Zero(std::ssize(refits), std::ssize(asked));  // expected takers
   const std::int64_t wanted =
-      for_people ? std::min(evidence.student_count(), shown_students) : evidence.student_count();
+      for_people ? std::min(evidence.student_count(), listed_students) : evidence.student_count();
   const EvidenceBatch asked_about = evidence.slice(0, wanted);
   for (std::int64_t first = 0; first < wanted; first += students_a_block) {
     const std::int64_t last = std::min(wanted, first + students_a_block);
     if (input.progress) input.progress({"infer", static_cast<double>(first) / static_cast<double>(wanted)});
     const EvidenceBatch some = asked_about.slice(first, last);
-    const Estimates found = model.marginals(some, asked, input.compute, settings.method);
+    const Estimates found = model.marginals(some, asked, input.executor, settings.method);
     answer->sampled = !found.is_exact() || !refits.empty();
     RefitSpread spread;
     for (std::size_t b = 0; b < refits.size(); ++b) {
-      const RowMatrix again = refits[b]->marginals(some, asked, input.compute, settings.method).value;
+      const RowMatrix again = refits[b]->marginals(some, asked, input.executor, settings.method).value;
       if (settings.total)
         refitted.row(static_cast<Index>(b)) += again.colwise().sum();
       else
@@ -403,7 +403,7 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
       constexpr double half_a_student = 0.5;  // a normal interval for whole numbers
       const double reach = 1.96 * std::sqrt(variance[column]) + half_a_student;
       const auto all = static_cast<double>(evidence.student_count());
-      if (!settings.disclosure.rests(expected[column]) || !settings.disclosure.tells(expected[column], all))
+      if (!settings.disclosure.rests(expected[column]) || !settings.disclosure.allows(expected[column], all))
         ++totals->withheld;
       else
         totals->rows.push_back({asked[i], expected[column], std::max(0.0, expected[column] - reach),
@@ -412,8 +412,8 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
     std::ranges::stable_sort(totals->rows, std::ranges::greater(), &TotalAnswer::Row::expected);
     return totals;
   }
-  if (for_people) answer->base = usual_shares(model, input.compute);
-  answer->leaving = find_leaving(model, asked_about, periods, input.compute);
+  if (for_people) answer->base = usual_shares(model, input.executor);
+  answer->leaving = find_leaving(model, asked_about, periods, input.executor);
   return answer;
 }
 

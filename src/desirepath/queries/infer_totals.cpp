@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/text.h"
-#include "desirepath/queries/known.h"
+#include "desirepath/queries/evidence_settings.h"
 
 namespace desirepath::inline queries {
 

@@ -12,11 +12,11 @@ namespace desirepath::inline queries {
 
 std::vector<CalibrationBin> merge_calibration_bins(const std::vector<CalibrationBin>& bins,
                                                    const Disclosure& disclosure) {
-  const auto is_telling = [&](const CalibrationBin& bin) {
+  const auto is_disclosed = [&](const CalibrationBin& bin) {
     const std::int64_t hits = std::llround(bin.observed * static_cast<double>(bin.answers)),
                        misses = bin.answers - hits;
     return !disclosure.rests(static_cast<double>(bin.students.size())) ||
-           !disclosure.tells(static_cast<double>(hits), static_cast<double>(hits + misses));
+           !disclosure.allows(static_cast<double>(hits), static_cast<double>(hits + misses));
   };
   const auto join_into = [](CalibrationBin& into, const CalibrationBin& from) {
     const auto a = static_cast<double>(into.answers), b = static_cast<double>(from.answers);
@@ -27,22 +27,22 @@ std::vector<CalibrationBin> merge_calibration_bins(const std::vector<Calibration
     std::ranges::set_union(into.students, from.students, std::back_inserter(both));
     into.students = std::move(both);
   };
-  std::vector<CalibrationBin> safe;
+  std::vector<CalibrationBin> disclosed;
   for (const CalibrationBin& bin : bins) {
-    if (bin.answers > 0) safe.push_back(bin);
+    if (bin.answers > 0) disclosed.push_back(bin);
   }
-  for (auto bad = std::ranges::find_if(safe, is_telling); bad != safe.end();
-       bad = std::ranges::find_if(safe, is_telling)) {
-    if (safe.size() == 1) return {};
-    const auto next = bad + 1 == safe.end() ? bad - 1 : bad + 1;
+  for (auto bad = std::ranges::find_if(disclosed, is_disclosed); bad != disclosed.end();
+       bad = std::ranges::find_if(disclosed, is_disclosed)) {
+    if (disclosed.size() == 1) return {};
+    const auto next = bad + 1 == disclosed.end() ? bad - 1 : bad + 1;
     join_into(*next, *bad);
-    safe.erase(bad);
+    disclosed.erase(bad);
   }
-  return safe;
+  return disclosed;
 }
 
 InferenceScore infer_period(const Model& model, const Cohort& training, const Cohort& students,
-                            const InferenceTask& task, const Compute& compute, Conditioning conditioning) {
+                            const InferenceTask& task, const Executor& executor, Conditioning conditioning) {
   const Schema& schema = model.schema();
   const Id courses = schema.course_count(), periods = schema.period_count();
   std::vector<Id> known = task.known;
@@ -66,7 +66,7 @@ InferenceScore infer_period(const Model& model, const Cohort& training, const Co
   std::vector<Id> asked(static_cast<std::size_t>(courses));
   std::iota(asked.begin(), asked.end(), task.period * courses);
   const RowMatrix found =
-      model.marginals(EvidenceBatch::of(asked_of).without_periods(hidden), asked, compute, conditioning).value;
+      model.marginals(EvidenceBatch::of(asked_of).without_periods(hidden), asked, executor, conditioning).value;
 
   const Vector share = enrollment_shares(training).bit.segment(Index{task.period} * courses, courses);
   std::vector<Id> common(static_cast<std::size_t>(courses));

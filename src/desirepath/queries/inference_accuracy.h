@@ -42,7 +42,7 @@ std::vector<CalibrationBin> merge_calibration_bins(const std::vector<Calibration
 
 /// `training` says what is common; `students` are asked about.
 InferenceScore infer_period(const Model& model, const Cohort& training, const Cohort& students,
-                            const InferenceTask& task, const Compute& compute,
+                            const InferenceTask& task, const Executor& executor,
                             Conditioning conditioning = Conditioning::linear);
 
 }  // namespace desirepath::inline queries

@@ -23,7 +23,7 @@ GroupDifferences::GroupDifferences(LabelledStudents students, std::vector<std::v
                                    std::vector<GroupMeasure> measures)
     : students_(std::move(students)),
       groups_(students_.names.size()),
-      told_groups_(groups_ == 2 ? 1 : groups_),
+      disclosed_groups_(groups_ == 2 ? 1 : groups_),
       populations_(std::move(populations)),
       measures_(std::move(measures)) {
   for (std::size_t s = 0; s < students_.stratum.size(); ++s) {
@@ -61,7 +61,7 @@ GroupDifferences::GroupDifferences(LabelledStudents students, std::vector<std::v
       const double rest = std::max(0.0, squares[stratum] - n * mean * mean);
       spreads_.push_back({mean, n > 1 ? rest / (n * (n - 1)) : 0});
     }
-    for (std::size_t g = 0; g < told_groups_; ++g) {
+    for (std::size_t g = 0; g < disclosed_groups_; ++g) {
       double inside = 0, outside = 0, zeros_inside = 0, zeros_outside = 0;
       for (std::size_t stratum = 0; stratum < strata_; ++stratum) {
         const auto n = static_cast<double>(sizes_[measure.population * strata_ + stratum]);
@@ -80,7 +80,7 @@ GroupDifferences::GroupDifferences(LabelledStudents students, std::vector<std::v
 }
 
 std::size_t GroupDifferences::index(std::size_t measure, std::size_t group) const {
-  return measure * told_groups_ + (told_groups_ == 1 ? 0 : group);
+  return measure * disclosed_groups_ + (disclosed_groups_ == 1 ? 0 : group);
 }
 
 double GroupDifferences::score(std::size_t measure, std::size_t group) const {
@@ -106,8 +106,8 @@ std::vector<double> GroupDifferences::scores(const std::vector<Id>& group) const
       sums[static_cast<std::size_t>(group[static_cast<std::size_t>(student)])] += value;
       all += value;
     }
-    for (std::size_t g = 0; g < told_groups_; ++g) {
-      if (is_judged_[m * told_groups_ + g] == 0) continue;
+    for (std::size_t g = 0; g < disclosed_groups_; ++g) {
+      if (is_judged_[m * disclosed_groups_ + g] == 0) continue;
       double surplus = sums[g], variance = 0, inside = 0, size = 0;
       for (std::size_t stratum = 0; stratum < strata_; ++stratum) {
         const Spread& spread = spreads_[m * strata_ + stratum];
@@ -120,7 +120,7 @@ std::vector<double> GroupDifferences::scores(const std::vector<Id>& group) const
       }
       const double difference = inside > 0 && inside < size ? sums[g] / inside - (all - sums[g]) / (size - inside) : 0;
       const bool agrees = surplus * difference > 0 && variance > 0;
-      result[m * told_groups_ + g] = agrees ? std::abs(surplus) / std::sqrt(variance) : 0;
+      result[m * disclosed_groups_ + g] = agrees ? std::abs(surplus) / std::sqrt(variance) : 0;
     }
   }
   return result;
@@ -148,7 +148,7 @@ GroupDifferences::Chance GroupDifferences::chance(const std::vector<Cell>& cells
     if (finding.emplace(i, found.size()).second) found.push_back(scores_[i]);
   }
   NullCounts counts(found);
-  null.compute.for_each(null_sets, [&](std::int64_t set) {
+  null.executor.for_each(null_sets, [&](std::int64_t set) {
     std::vector<double> by_chance = scores(permuted(null.stream.child(static_cast<std::uint64_t>(set))));
     std::erase(by_chance, -infinity);
     counts.add(by_chance);

@@ -38,7 +38,7 @@ std::vector<Id> label_strata(const Cohort& cohort, const std::string& by);
 struct LabelNull {
   std::vector<Id> strata;  // of each student, as label_strata()
   RandomStream stream;
-  const Compute& compute;
+  const Executor& executor;
 };
 
 class GroupDifferences {
@@ -72,7 +72,7 @@ class GroupDifferences {
   std::size_t index(std::size_t measure, std::size_t group) const;
 
   LabelledStudents students_;
-  std::size_t groups_, told_groups_, strata_ = 1;  // told: of two groups one, which says all
+  std::size_t groups_, disclosed_groups_, strata_ = 1;  // told: of two groups one, which says all
   std::vector<std::vector<std::int64_t>> populations_, by_stratum_;
   std::vector<GroupMeasure> measures_;
   std::vector<std::int64_t> sizes_;  // populations by strata

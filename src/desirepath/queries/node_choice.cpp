@@ -87,7 +87,7 @@ void NodeChoice::choose(Id step, const Disclosure& disclosure) {
   const std::vector<double> states(row.begin(), row.begin() + states_), reasons(row.begin() + states_, row.end());
   const double enrolled = std::accumulate(states.begin(), states.end(), 0.0);
   const double others = std::accumulate(reasons.begin(), reasons.end(), 0.0);
-  const bool few_others = !disclosure.tells(others), few_enrolled = !few_others && !disclosure.tells(enrolled);
+  const bool few_others = !disclosure.allows(others), few_enrolled = !few_others && !disclosure.allows(enrolled);
   mixed_.push_back(few_others || few_enrolled ? 1 : 0);
   // The few are one part beside those of the other sort.
   const auto hide = [&](const std::vector<double>& parts, Id first, bool are_few, double few_beside) {

@@ -7,7 +7,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
-#include "desirepath/disclosure/safe_network.h"
+#include "desirepath/disclosure/disclosed_network.h"
 
 namespace desirepath::inline queries {
 
@@ -33,13 +33,13 @@ struct EarlierSteps {
   bool is_near(std::size_t node, std::size_t group, double students, const Disclosure& disclosure) const {
     for (std::size_t at = node; source[at] != at; at = source[at]) {
       const double before = counts[source[at]][group];
-      if (before >= 0 && !disclosure.tells(std::abs(before - students))) return true;
+      if (before >= 0 && !disclosure.allows(std::abs(before - students))) return true;
     }
     return false;
   }
   bool is_near(std::size_t group, double students, const Disclosure& disclosure) const {
     return std::ranges::any_of(not_enrolled, [&](const std::vector<double>& before) {
-      return before[group] >= 0 && !disclosure.tells(std::abs(before[group] - students));
+      return before[group] >= 0 && !disclosure.allows(std::abs(before[group] - students));
     });
   }
 };
@@ -63,13 +63,14 @@ class StepGroups {
   std::size_t end() const { return nodes_.back() + 1; }
 
   /// False where no choice of cells will do. Adds what is told to `earlier`.
-  bool hide(const StateFlows& told, const Disclosure& disclosure, NodeGroups& result, EarlierSteps& earlier) const {
+  bool hide(const StateFlows& disclosed, const Disclosure& disclosure, NodeGroups& result,
+            EarlierSteps& earlier) const {
     std::vector<double> enrolled = result.sizes;
     for (std::size_t g = 0; g < groups_; ++g)
       enrolled[g] -= not_enrolled_[g];
     result.enrolled.push_back(std::move(enrolled));
     result.shares.push_back(shares_);
-    if (!told.exact_sizes) {
+    if (!disclosed.exact_sizes) {
       result.hidden_enrolled.emplace_back(groups_, 1);
       return true;
     }
@@ -146,7 +147,7 @@ std::vector<std::vector<std::size_t>> nodes_by_state(const StateFlows& flows) {
 
 NodeGroups count_groups(const StateFlows& flows, const std::vector<std::vector<Id>>& paths, const StudentGroups& groups,
                         const Disclosure& disclosure) {
-  NodeGroups result{told_groups(groups, disclosure), {}, {}, {}};
+  NodeGroups result{disclosed_groups(groups, disclosure), {}, {}, {}};
   const std::vector<std::vector<std::size_t>> node_of = nodes_by_state(flows);
   for (;;) {
     const std::size_t count = result.groups.names.size();

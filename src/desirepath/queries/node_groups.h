@@ -1,7 +1,7 @@
 // Students by node and group, as they may be told.
 #pragma once
 
-#include "desirepath/disclosure/safe_table.h"
+#include "desirepath/disclosure/disclosed_table.h"
 #include "desirepath/queries/label_permutation.h"
 #include "desirepath/queries/pathways.h"
 

@@ -22,8 +22,9 @@ std::vector<EnrollmentStatus> PathNode::own_statuses(Id state_count) const {
   return own;
 }
 
-std::vector<std::vector<Id>> enrolled_paths(const HiddenStates& states, const Cohort& cohort, const Compute& compute) {
-  std::vector<std::vector<Id>> paths = states.paths(EvidenceBatch::of(cohort), compute);
+std::vector<std::vector<Id>> enrolled_paths(const HiddenStates& states, const Cohort& cohort,
+                                            const Executor& executor) {
+  std::vector<std::vector<Id>> paths = states.paths(EvidenceBatch::of(cohort), executor);
   for (Id step = 0; step < states.step_count(); ++step) {
     const PeriodRange periods = states.step_periods(step);
     for (std::int64_t s = 0; s < cohort.student_count(); ++s) {

@@ -76,7 +76,7 @@ struct StateFlows {
 
 /// The most likely path of each student of a cohort: a state for each step in which the student was enrolled, else the
 /// place of the reason.
-std::vector<std::vector<Id>> enrolled_paths(const HiddenStates& states, const Cohort& cohort, const Compute& compute);
+std::vector<std::vector<Id>> enrolled_paths(const HiddenStates& states, const Cohort& cohort, const Executor& executor);
 
 /// Students in every (path of places): from the most likely path of each student of a cohort, or by the model for as
 /// many students as it was trained on.
@@ -100,8 +100,8 @@ struct GroupShare {
   std::string group;
   std::int64_t students = 0, others = 0;  // of the group and of the others
   double share = 0, others_share = 0;
-  double q = 1;                // of so large a difference by chance
-  bool has_told_sizes = true;  // else it may only be said which share is larger: shares would tell sizes of nodes
+  double q = 1;                     // of so large a difference by chance
+  bool has_disclosed_sizes = true;  // else it may only be said which share is larger: shares would tell sizes of nodes
 
   double difference() const { return share - others_share; }
   double error() const;

@@ -9,17 +9,17 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
+#include "desirepath/queries/disclosed_states.h"
 #include "desirepath/queries/enrolled_steps.h"
-#include "desirepath/queries/known.h"
+#include "desirepath/queries/evidence_settings.h"
 #include "desirepath/queries/pathways.h"
-#include "desirepath/queries/shown_states.h"
 #include "desirepath/queries/state_names.h"
 
 namespace desirepath::inline queries {
 
 namespace {
 
-constexpr std::size_t shown_flows = 12, shown_paths = 8, shown_groups = 12;
+constexpr std::size_t listed_flows = 12, listed_paths = 8, listed_groups = 12;
 
 enum class FlowWidth { flow, probability };
 std::span<const std::string_view> value_names(FlowWidth) {
@@ -117,19 +117,19 @@ class PathwaysAnswer : public Answer {
       const bool is_away =
           flows.nodes[flow.from].kind == NodeKind::not_enrolled && flows.nodes[flow.to].kind == NodeKind::not_enrolled;
       if (is_away) continue;
-      if (rows.row_count() == shown_flows) break;
+      if (rows.row_count() == listed_flows) break;
       rows.add_row({schema.period(flows.nodes[flow.from].step), flows.nodes[flow.from].name, flows.nodes[flow.to].name,
                     flow.students, concat(fixed(100 * flow.probability, 0), " %")});
     }
     rows.print_text(out);
     out << "\nmost frequent paths\n";
-    for (std::size_t i = 0; i < std::min(shown_paths, flows.paths.size()); ++i)
+    for (std::size_t i = 0; i < std::min(listed_paths, flows.paths.size()); ++i)
       out << "  " << fixed(flows.paths[i].students, 0) << "  " << words(flows.paths[i].nodes) << '\n';
     if (flows.paths.empty()) out << "  none of " << disclosure.least() << " students or more\n";
     if (!highlighted.empty()) out << "\nwho takes " << join(via, " and ") << ": " << words(highlighted) << '\n';
     if (!by.empty()) {
       out << "\nshares of the states, by " << by << '\n';
-      group_table(shown_groups).print_text(out);
+      group_table(listed_groups).print_text(out);
       out << chance_words(groups.found, "difference", "differences") << '\n';
     }
   }
@@ -193,11 +193,11 @@ class PathwaysAnswer : public Answer {
       const PathNode& node = flows.nodes[share.node];
       std::vector<Cell> row = {schema.period(node.step), node.name, share.group, Cell(), Cell(), Cell(), Cell(), Cell(),
                                rounded_chance(share.q)};
-      if (share.has_told_sizes) {
+      if (share.has_disclosed_sizes) {
         row[3] = share.share, row[4] = share.others_share, row[5] = share.difference();
         row[6] = share.difference() - 1.96 * share.error(), row[7] = share.difference() + 1.96 * share.error();
       }
-      row.push_back(share.has_told_sizes ? Cell(share.students) : Cell());
+      row.push_back(share.has_disclosed_sizes ? Cell(share.students) : Cell());
       row.emplace_back(std::string(compared_word(share.difference())));
       rows.add_row(std::move(row));
     }
@@ -212,9 +212,9 @@ double takers_of_all(const QueryInput& input, const std::vector<Id>& bits, const
     double chance = 1;
     if (input.model().likelihood_kinds().front() == LikelihoodKind::mass)
       return students *
-             std::exp(input.model().log_likelihood(evidence, LikelihoodKind::mass, input.compute).value(0, 0));
+             std::exp(input.model().log_likelihood(evidence, LikelihoodKind::mass, input.executor).value(0, 0));
     for (const double p :
-         input.model().marginals(nothing_known(input.model().schema(), 1), bits, input.compute).value.row(0))
+         input.model().marginals(nothing_known(input.model().schema(), 1), bits, input.executor).value.row(0))
       chance = std::min(chance, p);
     return students * chance;
   }
@@ -230,12 +230,12 @@ double takers_of_all(const QueryInput& input, const std::vector<Id>& bits, const
 std::vector<std::size_t> path_via(const QueryInput& input, const std::vector<std::string>& courses,
                                   const StateFlows& flows, const Disclosure& disclosure) {
   const Model& model = input.model();
-  KnownSettings known;
+  EvidenceSettings known;
   known.took = courses;
   // Of nobody in particular: the students of the cohort have paths of their own.
   const EvidenceBatch evidence =
-      what_is_known({input.stored, nullptr, nullptr, input.settings, false, true, input.seed, input.compute}, known);
-  require_possible(model, evidence, input.compute);
+      what_is_known({input.stored, nullptr, nullptr, input.settings, false, true, input.seed, input.executor}, known);
+  require_possible(model, evidence, input.executor);
   std::vector<Id> bits;
   for (const std::string& course : courses)
     bits.push_back(parse_bit(model.schema(), course));
@@ -244,7 +244,7 @@ std::vector<std::size_t> path_via(const QueryInput& input, const std::vector<std
     throw PrivacyError(concat(setting_name("via"), ": ", join(courses, " and "), " would rest on ", disclosure.few(),
                               " students: no path is shown"));
   std::vector<std::size_t> nodes;
-  const std::vector<Id> path = model.hidden_states()->paths(evidence, input.compute).front();
+  const std::vector<Id> path = model.hidden_states()->paths(evidence, input.executor).front();
   for (Id step = 0; step < std::ssize(path); ++step) {
     const auto found = std::ranges::find_if(flows.nodes, [&](const PathNode& node) {
       return node.step == step &&
@@ -281,7 +281,7 @@ std::unique_ptr<Answer> answer_pathways(const QueryInput& input) {
                             states.has_left_state() ? "until they left" : "in every period");
   } else {
     settings.disclosure.require(input.cohort->student_count());
-    const std::vector<std::vector<Id>> paths = enrolled_paths(states, *input.cohort, input.compute);
+    const std::vector<std::vector<Id>> paths = enrolled_paths(states, *input.cohort, input.executor);
     answer->is_counted = true;
     answer->flows = flows_of(count_paths(paths), model, settings.disclosure, names);
     answer->source = concat("the most likely path of each of ", with_separators(std::ssize(paths)),
@@ -289,7 +289,7 @@ std::unique_ptr<Answer> answer_pathways(const QueryInput& input) {
     if (!settings.by.empty()) {
       answer->by = settings.by;
       const LabelNull null{label_strata(*input.cohort, settings.by), RandomStream(input.seed).child("labels"),
-                           input.compute};
+                           input.executor};
       answer->groups = compare_groups(answer->flows, paths, groups_of(*input.cohort, settings.by), settings.disclosure,
                                       null, settings.chance.q);
     }

@@ -89,11 +89,11 @@ std::vector<GoalTerm> terms_by_first(const PlanGoal& goal) {
 
 /// Probability of what is supposed, bit after bit: by marginals alone, as `infer` gives them.
 double chance_of(const Model& model, EvidenceBatch known, const Supposed& supposed, Conditioning conditioning,
-                 const Compute& compute) {
+                 const Executor& executor) {
   double chance = 1;
   for (const auto& [bits, taken] : {std::pair(&supposed.taken, true), std::pair(&supposed.not_taken, false)}) {
     for (const Id bit : *bits) {
-      const double p = model.marginals(known, std::span(&bit, 1), compute, conditioning).value(0, 0);
+      const double p = model.marginals(known, std::span(&bit, 1), executor, conditioning).value(0, 0);
       chance *= taken ? p : 1 - p;
       if (chance <= 0) return 0;
       known = supposing(known, model.schema(), taken ? Supposed{{bit}, {}} : Supposed{{}, {bit}});
@@ -113,7 +113,7 @@ struct WeighedTerms {
   }
 };
 
-WeighedTerms weighed_terms(const Model& model, const PlanTask& task, const Compute& compute) {
+WeighedTerms weighed_terms(const Model& model, const PlanTask& task, const Executor& executor) {
   const std::vector<GoalTerm> terms =
       model.models_leaving() ? terms_by_first(task.goal) : terms_by_exclusion(task.goal);
   EvidenceBuilder rows(task.known);
@@ -122,32 +122,32 @@ WeighedTerms weighed_terms(const Model& model, const PlanTask& task, const Compu
   WeighedTerms weighed{std::move(rows).build(), Vector(std::ssize(terms))};
   Estimates likelihood;
   if (model.likelihood_kinds().front() == LikelihoodKind::mass)
-    likelihood = model.log_likelihood(weighed.evidence, LikelihoodKind::mass, compute);
+    likelihood = model.log_likelihood(weighed.evidence, LikelihoodKind::mass, executor);
   const bool is_exact = likelihood.value.size() > 0 && likelihood.is_exact();
-  const double before = is_exact ? model.log_likelihood(task.known, LikelihoodKind::mass, compute).value(0, 0) : 0;
+  const double before = is_exact ? model.log_likelihood(task.known, LikelihoodKind::mass, executor).value(0, 0) : 0;
   for (Index i = 0; i < weighed.weight.size(); ++i) {
     const GoalTerm& term = terms[static_cast<std::size_t>(i)];
     weighed.weight[i] =
         term.sign * (is_exact ? std::exp(likelihood.value(i, 0) - before)
-                              : chance_of(model, task.known, term.supposed, task.conditioning, compute));
+                              : chance_of(model, task.known, term.supposed, task.conditioning, executor));
   }
   return weighed;
 }
 
 }  // namespace
 
-double goal_chance(const Model& model, const PlanTask& task, const Compute& compute) {
-  return weighed_terms(model, task, compute).chance();
+double goal_chance(const Model& model, const PlanTask& task, const Executor& executor) {
+  return weighed_terms(model, task, executor).chance();
 }
 
-Plan make_plan(const Model& model, const PlanTask& task, const Compute& compute) {
+Plan make_plan(const Model& model, const PlanTask& task, const Executor& executor) {
   const Schema& schema = model.schema();
   std::vector<Id> next(static_cast<std::size_t>(schema.course_count()));
   std::iota(next.begin(), next.end(), schema.bit(task.period, 0));
   const auto chances = [&](const EvidenceBatch& evidence) {
-    return model.marginals(evidence, next, compute, task.conditioning).value;
+    return model.marginals(evidence, next, executor, task.conditioning).value;
   };
-  const WeighedTerms terms = weighed_terms(model, task, compute);
+  const WeighedTerms terms = weighed_terms(model, task, executor);
   Plan plan;
   plan.chance = terms.chance();
   if (plan.chance <= 0) return plan;
@@ -206,9 +206,9 @@ std::vector<std::size_t> group_rows(const RowMatrix& rows, std::size_t groups, R
 
 /// Of each student one of the bits is taken as well, drawn by how likely it is; one that has any already stays.
 EvidenceBatch with_one_of(const Model& model, const EvidenceBatch& students, const std::vector<Id>& bits,
-                          Conditioning conditioning, RandomStream& stream, const Compute& compute) {
+                          Conditioning conditioning, RandomStream& stream, const Executor& executor) {
   const Schema& schema = model.schema();
-  const RowMatrix chances = model.marginals(students, bits, compute, conditioning).value;
+  const RowMatrix chances = model.marginals(students, bits, executor, conditioning).value;
   EvidenceBuilder changed(students);
   for (std::int64_t s = 0; s < students.student_count(); ++s) {
     const std::vector<double> weights(chances.row(s).begin(), chances.row(s).end());
@@ -226,7 +226,7 @@ EvidenceBatch with_one_of(const Model& model, const EvidenceBatch& students, con
 }  // namespace
 
 std::vector<PlanWay> find_ways(const Model& model, const PlanTask& task, std::int64_t draws, std::size_t ways,
-                               const RandomStream& stream, const Compute& compute) {
+                               const RandomStream& stream, const Executor& executor) {
   const Schema& schema = model.schema();
   EvidenceBuilder copies(task.known);
   for (std::int64_t d = 0; d < draws; ++d)
@@ -234,8 +234,8 @@ std::vector<PlanWay> find_ways(const Model& model, const PlanTask& task, std::in
   EvidenceBatch rows_known = std::move(copies).build();
   RandomStream choice = stream.child("goal");
   for (const std::vector<Id>& group : task.goal.any)
-    rows_known = with_one_of(model, rows_known, group, task.conditioning, choice, compute);
-  const EvidenceBatch drawn = model.complete(rows_known, stream.child("ways"), compute, task.conditioning);
+    rows_known = with_one_of(model, rows_known, group, task.conditioning, choice, executor);
+  const EvidenceBatch drawn = model.complete(rows_known, stream.child("ways"), executor, task.conditioning);
   RowMatrix rows = RowMatrix::Zero(draws, schema.bit_count());
   for (Id t = 0; t < schema.period_count(); ++t) {
     const PeriodEvidence known = PeriodEvidence::of(task.known, 0, t);

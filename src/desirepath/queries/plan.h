@@ -46,11 +46,11 @@ struct PlanTask {
 };
 
 /// P(goal | known) alone. Throws OptionError where the goal has too many courses without a period.
-double goal_chance(const Model& model, const PlanTask& task, const Compute& compute);
-Plan make_plan(const Model& model, const PlanTask& task, const Compute& compute);
+double goal_chance(const Model& model, const PlanTask& task, const Executor& executor);
+Plan make_plan(const Model& model, const PlanTask& task, const Executor& executor);
 
 /// `draws` completions of what is known and the goal, in at most `ways` groups; the largest first.
 std::vector<PlanWay> find_ways(const Model& model, const PlanTask& task, std::int64_t draws, std::size_t ways,
-                               const RandomStream& stream, const Compute& compute);
+                               const RandomStream& stream, const Executor& executor);
 
 }  // namespace desirepath::inline queries

@@ -8,7 +8,7 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
-#include "desirepath/queries/known.h"
+#include "desirepath/queries/evidence_settings.h"
 #include "desirepath/queries/plan.h"
 #include "desirepath/queries/student_groups.h"
 
@@ -16,10 +16,10 @@ namespace desirepath::inline queries {
 
 namespace {
 
-constexpr std::size_t shown_steps = 10;
+constexpr std::size_t listed_steps = 10;
 
 struct PlanSettings {
-  KnownSettings known;
+  EvidenceSettings known;
   std::vector<std::string> goal;
   std::string core;
   double core_share = 0.8;
@@ -100,7 +100,7 @@ class PlanAnswer : public Answer {
         << " given what is known (anyone: " << fixed(anyone, 3) << ")\n\nin period " << schema.period(period)
         << ", what raises it most:\n";
     Table rows({{"course"}, {"with it", 3}, {"without", 3}, {"taken by such students", 3}});
-    for (std::size_t i = 0; i < std::min(shown_steps, plan.steps.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(listed_steps, plan.steps.size()); ++i) {
       const PlanStep& step = plan.steps[i];
       rows.add_row({full_name(schema.course(step.course)), step.with, step.without, step.chance});
     }
@@ -209,7 +209,7 @@ std::vector<std::string> core_of(const QueryInput& input, const PlanSettings& se
 /// Of one student: the one chosen, or, where the cohort is there for its core alone, nobody in particular.
 EvidenceBatch known_of_one(const QueryInput& input, const PlanSettings& settings) {
   if (settings.core.empty() || !settings.known.student.empty()) return what_is_known(input, settings.known);
-  return what_is_known({input.stored, nullptr, input.given, input.settings, false, true, input.seed, input.compute},
+  return what_is_known({input.stored, nullptr, input.given, input.settings, false, true, input.seed, input.executor},
                        settings.known);
 }
 
@@ -227,7 +227,7 @@ std::unique_ptr<Answer> answer_plan(const QueryInput& input) {
   const EvidenceBatch known = known_of_one(input, settings);
   if (known.student_count() != 1)
     throw OptionError(concat("plan is for one student: choose with ", setting_name("student")));
-  require_possible(model, known, input.compute);
+  require_possible(model, known, input.executor);
   PlanTask task{known, {}, 0, settings.method};
   std::vector<std::string> open;
   for (const std::string& words : goals) {
@@ -248,13 +248,13 @@ std::unique_ptr<Answer> answer_plan(const QueryInput& input) {
   answer->goal = open;
   answer->period = task.period;
   answer->draws = settings.draws;
-  answer->plan = make_plan(model, task, input.compute);
+  answer->plan = make_plan(model, task, input.executor);
   if (answer->plan.chance <= 0) throw InputError(concat(join(open, " and "), ": impossible given what is known"));
   std::erase_if(answer->plan.steps, [&](const PlanStep& step) { return step.chance < settings.min_probability; });
   const EvidenceBatch nothing = nothing_known(schema, 1);
-  answer->anyone = goal_chance(model, {nothing, task.goal, task.period, settings.method}, input.compute);
+  answer->anyone = goal_chance(model, {nothing, task.goal, task.period, settings.method}, input.executor);
   answer->ways = find_ways(model, task, settings.draws, static_cast<std::size_t>(settings.ways),
-                           RandomStream(input.seed).child("plan"), input.compute);
+                           RandomStream(input.seed).child("plan"), input.executor);
   return answer;
 }
 

@@ -182,7 +182,7 @@ void add_until(EvidenceBuilder& rows, const EvidenceBatch& record, const Place& 
 
 std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohort& cohort,
                                                  const PrerequisiteOptions& options, const RandomStream& stream,
-                                                 const Compute& compute, const ProgressSink& progress) {
+                                                 const Executor& executor, const ProgressSink& progress) {
   const Schema& schema = model.schema();
   const Id courses = schema.course_count(), periods = schema.period_count();
   const FirstPeriods first(cohort);
@@ -215,7 +215,7 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
       add_until(rows, record, place, schema.bit(place.period, p), true);
       add_until(rows, record, place, schema.bit(place.period, p), false);
     }
-    const RowMatrix found = model.marginals(std::move(rows).build(), later_bits, compute).value;
+    const RowMatrix found = model.marginals(std::move(rows).build(), later_bits, executor).value;
     RowMatrix difference = RowMatrix::Zero(std::ssize(places), courses);
     Vector without = Vector::Zero(courses);
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -250,7 +250,7 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
         pair.before = static_cast<std::int64_t>(
             options.disclosure.all_but_few(static_cast<double>(before), static_cast<double>(pair.takers)));
         pair.coverage = static_cast<double>(pair.before) / static_cast<double>(pair.takers);
-        if (options.disclosure.tells(static_cast<double>(after)))
+        if (options.disclosure.allows(static_cast<double>(after)))
           pair.asymmetry = static_cast<double>(before - after) / static_cast<double>(before + after);
       }
       pairs.push_back(pair);

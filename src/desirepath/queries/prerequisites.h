@@ -67,7 +67,7 @@ struct PrerequisiteOptions {
 /// All ordered pairs of courses with enough takers, best score first.
 std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohort& cohort,
                                                  const PrerequisiteOptions& options, const RandomStream& stream,
-                                                 const Compute& compute, const ProgressSink& progress = {});
+                                                 const Executor& executor, const ProgressSink& progress = {});
 
 /// Declared prerequisites of each course, and what they imply through chains: courses by courses, 1 declared, 2
 /// implied.

@@ -12,7 +12,7 @@
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/chance.h"
 #include "desirepath/queries/curriculum_text.h"
-#include "desirepath/queries/known.h"
+#include "desirepath/queries/evidence_settings.h"
 #include "desirepath/queries/prerequisites.h"
 #include "desirepath/queries/refits.h"
 #include "desirepath/transcripts/cohort_summary.h"
@@ -74,10 +74,10 @@ class PrerequisitesAnswer : public Answer {
     }
     json["pairs"] = pair_table(true).to_json();
     json["nodes"] = nlohmann::ordered_json::array();
-    std::set<Id> told;  // courses of few takers are in no pair
+    std::set<Id> disclosed;  // courses of few takers are in no pair
     for (const PrerequisitePair& pair : pairs)
-      told.insert({pair.prerequisite, pair.course});
-    for (const Id id : told) {
+      disclosed.insert({pair.prerequisite, pair.course});
+    for (const Id id : disclosed) {
       const Course& course = schema.course(id);
       json["nodes"].push_back({{"course", course.name}, {"label", course.label}, {"subject", course.subject}});
     }
@@ -95,7 +95,7 @@ class PrerequisitesAnswer : public Answer {
   Table table() const override { return pair_table(false); }
 
   void print(std::ostream& out) const override {
-    constexpr std::size_t shown = 25;
+    constexpr std::size_t listed = 25;
     if (as_curriculum) {
       out << curriculum().text;
       return;
@@ -108,7 +108,7 @@ class PrerequisitesAnswer : public Answer {
     Table rows({{"before"}, {"course"}, {"odds x", 1}, {"at least", 1}, {"raises", 3}, {"had it", 2}, {"status"}});
     for (const PrerequisitePair& pair : pairs) {
       if (status(pair).empty()) continue;
-      if (rows.row_count() == shown) break;
+      if (rows.row_count() == listed) break;
       const auto odds = [&](double errors) {
         return from_cohort && pair.is_disclosed() ? Cell(std::exp(pair.direct - errors * pair.direct_error)) : Cell();
       };
@@ -228,10 +228,10 @@ class PrerequisitesAnswer : public Answer {
   void print_course(std::ostream& out, Id course) const {
     constexpr std::size_t most = 8;
     out << full_name(schema.course(course)) << '\n';
-    std::size_t shown = 0;
+    std::size_t listed = 0;
     for (const PrerequisitePair& pair : pairs) {
       if (pair.course != course || (!is_found(pair) && status(pair).empty())) continue;
-      if (shown++ == most) break;
+      if (listed++ == most) break;
       out << "  " << full_name(schema.course(pair.prerequisite)) << ": ";
       if (pair.is_disclosed()) {
         out << fixed(100 * pair.coverage, 0) << " % of the " << with_separators(pair.takers)
@@ -246,14 +246,14 @@ class PrerequisitesAnswer : public Answer {
             << " times those of students with like records who lack it";
       out << " (" << (status(pair).empty() ? "weak" : status(pair)) << ")\n";
     }
-    if (shown == 0) out << "  nothing stands out as a prerequisite\n";
+    if (listed == 0) out << "  nothing stands out as a prerequisite\n";
   }
 };
 
 /// Drawn students as a cohort: what the model believes in place of what was seen.
-Cohort drawn_cohort(const Model& model, std::int64_t count, const RandomStream& stream, const Compute& compute) {
+Cohort drawn_cohort(const Model& model, std::int64_t count, const RandomStream& stream, const Executor& executor) {
   const Schema& schema = model.schema();
-  const EvidenceBatch drawn = model.complete(nothing_known(schema, count), stream, compute);
+  const EvidenceBatch drawn = model.complete(nothing_known(schema, count), stream, executor);
   CohortParts parts;
   parts.schema = schema;
   parts.students = drawn.students();
@@ -282,7 +282,7 @@ std::vector<std::unique_ptr<Model>> refits_for(const QueryInput& input, const Pr
   if (settings.refits.count == 0) return {};
   if (input.cohort == nullptr)
     throw OptionError(concat(setting_name("refits"), " needs the students the model was trained on: a COHORT"));
-  return refit_models(input.stored, *input.cohort, settings.refits.count, stream.child("refits"), input.compute,
+  return refit_models(input.stored, *input.cohort, settings.refits.count, stream.child("refits"), input.executor,
                       input.progress);
 }
 
@@ -296,7 +296,7 @@ std::unique_ptr<Answer> answer_prerequisites(const QueryInput& input) {
   const RandomStream stream = RandomStream(input.seed).child("prerequisites");
   const Cohort cohort = input.cohort != nullptr
                             ? *input.cohort
-                            : drawn_cohort(model, settings.drawn, stream.child("drawn"), input.compute);
+                            : drawn_cohort(model, settings.drawn, stream.child("drawn"), input.executor);
   settings.options.disclosure.require(cohort.student_count());
   auto answer = std::make_unique<PrerequisitesAnswer>(model.schema());
   answer->model = model.name();
@@ -318,13 +318,13 @@ std::unique_ptr<Answer> answer_prerequisites(const QueryInput& input) {
   for (const CohortSummary::CourseCount& entry : summarise(cohort).popular)
     answer->is_listed[static_cast<std::size_t>(entry.course)] =
         settings.options.disclosure.rests(static_cast<double>(entry.students)) ? 1 : 0;
-  answer->pairs = find_prerequisites(model, cohort, settings.options, stream, input.compute, input.progress);
+  answer->pairs = find_prerequisites(model, cohort, settings.options, stream, input.executor, input.progress);
   const std::vector<std::unique_ptr<Model>> refits = refits_for(input, settings, stream);
   answer->refits = std::ssize(refits);
   RefitSpread effect_spread, direct_spread;
   for (const auto& refit : refits)
     effect_spread.add(
-        effects_of(find_prerequisites(*refit, cohort, settings.options, stream, input.compute), model.schema()));
+        effects_of(find_prerequisites(*refit, cohort, settings.options, stream, input.executor), model.schema()));
   if (!refits.empty()) {
     const RowMatrix variance = effect_spread.variance();
     for (PrerequisitePair& pair : answer->pairs)
@@ -335,7 +335,8 @@ std::unique_ptr<Answer> answer_prerequisites(const QueryInput& input) {
   sort_pairs();
   if (input.cohort == nullptr) return answer;  // drawn students do just what the model expects
   const auto direct = [&](const Model& asked) {
-    return direct_effects(asked, cohort, settings.most_students, stream.child("direct"), input.compute, input.progress);
+    return direct_effects(asked, cohort, settings.most_students, stream.child("direct"), input.executor,
+                          input.progress);
   };
   DirectEffects effects = direct(model);
   for (const auto& refit : refits)

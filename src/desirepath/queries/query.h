@@ -26,7 +26,7 @@ struct QueryInput {
   bool students_wanted = false;  // student by student, where the query knows both
   bool for_people = true;        // words, not JSON or CSV: the most telling part is enough
   std::uint64_t seed = 1;
-  const Compute& compute;
+  const Executor& executor;
   ProgressSink progress = {};
 
   const Model& model() const { return *stored.model; }

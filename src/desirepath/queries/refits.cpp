@@ -14,7 +14,7 @@ constexpr std::int64_t most_iterations = 50;  // a model that stands near its en
 }  // namespace
 
 std::vector<std::unique_ptr<Model>> refit_models(const StoredModel& stored, const Cohort& students, Id count,
-                                                 const RandomStream& stream, const Compute& compute,
+                                                 const RandomStream& stream, const Executor& executor,
                                                  const ProgressSink& progress, RefitStart start) {
   if (count == 1) throw OptionError(concat(setting_name("refits"), " 1: a spread needs two or more"));
   FitOptions options = stored.training.trained_with();
@@ -27,7 +27,7 @@ std::vector<std::unique_ptr<Model>> refit_models(const StoredModel& stored, cons
     for (std::int64_t& student : chosen)
       student = static_cast<std::int64_t>(draw.below(chosen.size()));
     const Cohort drawn = students.select(chosen);
-    TrainingContext context{compute};
+    TrainingContext context{executor};
     if (start == RefitStart::model)
       context.warm = stored.model.get();
     else

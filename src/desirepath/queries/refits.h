@@ -32,7 +32,7 @@ enum class RefitStart { model, anew };
 /// With the settings the model was trained with, to the students it was trained on. Trees keep their shapes. Throws
 /// OptionError where the count is 1, ArchiveError where the model does not say how it was trained.
 std::vector<std::unique_ptr<Model>> refit_models(const StoredModel& stored, const Cohort& students, Id count,
-                                                 const RandomStream& stream, const Compute& compute,
+                                                 const RandomStream& stream, const Executor& executor,
                                                  const ProgressSink& progress, RefitStart start = RefitStart::model);
 
 /// Mean and spread of an answer over the refits, entry by entry.

@@ -7,17 +7,17 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
-#include "desirepath/queries/known.h"
+#include "desirepath/queries/evidence_settings.h"
 
 namespace desirepath::inline queries {
 
 namespace {
 
 constexpr std::int64_t drawn_at_once = 8192;
-constexpr std::int64_t shown_pathways = 5;
+constexpr std::int64_t listed_pathways = 5;
 
 struct SampleSettings {
-  KnownSettings known;
+  EvidenceSettings known;
   std::int64_t count = 5;
   bool no_repeats = false;
   Conditioning method = Conditioning::linear;
@@ -94,8 +94,8 @@ class SampleAnswer : public Answer {
   }
 
   void print(std::ostream& out) const override {
-    std::int64_t shown = 0;
-    for (std::size_t at = 0; at < rows_.size() && shown < shown_pathways; ++shown) {
+    std::int64_t listed = 0;
+    for (std::size_t at = 0; at < rows_.size() && listed < listed_pathways; ++listed) {
       const std::int64_t student = rows_[at].student, draw = rows_[at].draw;
       out << (conditional_ ? concat(known_.students()[static_cast<std::size_t>(student)], ", possible pathway ")
                            : std::string("pathway "))
@@ -114,8 +114,8 @@ class SampleAnswer : public Answer {
       }
     }
     const std::int64_t all = conditional_ ? known_.student_count() * draws_ : draws_;
-    if (all > shown)
-      out << "and " << with_separators(all - shown) << " more: " << setting_name("csv") << " lists all\n";
+    if (all > listed)
+      out << "and " << with_separators(all - listed) << " more: " << setting_name("csv") << " lists all\n";
     out << "drawn from " << model_ << (conditional_ ? ", given what is known of the student\n" : "\n");
   }
 
@@ -151,7 +151,7 @@ std::unique_ptr<Answer> answer_sample(const QueryInput& input) {
   const auto settings = input.read<SampleSettings>();
   const Model& model = input.model();
   const EvidenceBatch known = what_is_known(input, settings.known);
-  require_possible(model, known, input.compute);
+  require_possible(model, known, input.executor);
   const bool conditional = input.cohort != nullptr || input.given != nullptr;
   auto answer = std::make_unique<SampleAnswer>(input, known, conditional, settings.count);
   const std::int64_t all = known.student_count() * settings.count;
@@ -164,7 +164,7 @@ std::unique_ptr<Answer> answer_sample(const QueryInput& input) {
     // A block has its own stream, so that any number of draws begins with the same ones.
     const RandomStream stream =
         RandomStream(input.seed).child("sample").child(static_cast<std::uint64_t>(first / drawn_at_once));
-    const EvidenceBatch drawn = model.complete(std::move(copies).build(), stream, input.compute, settings.method);
+    const EvidenceBatch drawn = model.complete(std::move(copies).build(), stream, input.executor, settings.method);
     for (std::int64_t i = first; i < last; ++i)
       answer->add(drawn, i / settings.count, i % settings.count, i - first, settings.no_repeats);
   }

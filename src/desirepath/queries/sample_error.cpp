@@ -78,7 +78,7 @@ EvidenceBatch presence_of(const Cohort& cohort) {
 }
 
 EnrollmentShares model_shares(const Model& model, const Cohort& like, int draws, const RandomStream& stream,
-                              const Compute& compute) {
+                              const Executor& executor) {
   const Schema& schema = like.schema();
   EnrollmentShares shares{Vector::Zero(schema.course_count()), Vector::Zero(schema.bit_count())};
   constexpr std::int64_t block = 1000;  // what is unknown of these takes a number a bit
@@ -90,7 +90,7 @@ EnrollmentShares model_shares(const Model& model, const Cohort& like, int draws,
     const EvidenceBatch there = presence_of(part);
     for (int d = 0; d < draws; ++d) {
       const RandomStream own = stream.child(static_cast<std::uint64_t>(d)).child(static_cast<std::uint64_t>(first));
-      const EvidenceBatch drawn = model.complete(there, own, compute);
+      const EvidenceBatch drawn = model.complete(there, own, executor);
       count(part, shares.course, shares.bit, [&](std::int64_t s, Id t) { return drawn.taken(s, t); });
     }
   }

@@ -21,7 +21,7 @@ EvidenceBatch presence_of(const Cohort& cohort);
 /// The same of a model's samples, for students like these: there, and gone, when they are, nothing else known; each is
 /// drawn `draws` times.
 EnrollmentShares model_shares(const Model& model, const Cohort& like, int draws, const RandomStream& stream,
-                              const Compute& compute);
+                              const Executor& executor);
 
 struct SampleError {
   double by_course = 0;  // E of the paper: sum over courses

@@ -12,8 +12,8 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
+#include "desirepath/queries/evidence_settings.h"
 #include "desirepath/queries/held_out.h"
-#include "desirepath/queries/known.h"
 #include "desirepath/queries/student_scores.h"
 #include "desirepath/queries/typical_groups.h"
 #include "desirepath/queries/typicality.h"
@@ -159,17 +159,17 @@ class ScoreAnswer : public Answer {
   nlohmann::ordered_json to_json() const override {
     nlohmann::ordered_json json;
     json["students"] = cohort.student_count();
-    const std::optional<MeanShown> mean = shown(scores);
+    const std::optional<MeanShown> mean = disclosed(scores);
     json["mean_log_likelihood"] = mean && !mean->leaves_out ? number(mean->mean) : nlohmann::ordered_json();
     json["standard_error"] = mean ? number(mean->error) : nlohmann::ordered_json();
     json["likelihood_kind"] = std::string(name_of(scores.kind));
     json["ranked_by"] = !left_out ? "model" : *left_out == LeftOutBy::folds ? "folds" : "left_out";
     if (with_student) {
       json["leave_one_out"] = how_left_out();
-      const std::optional<MeanShown> with = shown(*with_student);
+      const std::optional<MeanShown> with = disclosed(*with_student);
       json["mean_with_student"] = with && !with->leaves_out ? number(with->mean) : nlohmann::ordered_json();
     }
-    const std::optional<std::int64_t> impossible = shown_impossible();
+    const std::optional<std::int64_t> impossible = disclosed_impossible();
     json["impossible_students"] = impossible ? nlohmann::ordered_json(*impossible) : nlohmann::ordered_json();
     if (!note.empty()) json["note"] = note;
     if (mean && mean->leaves_out) {
@@ -221,7 +221,7 @@ class ScoreAnswer : public Answer {
   }
 
   void print(std::ostream& out) const override {
-    const std::optional<MeanShown> mean = shown(scores);
+    const std::optional<MeanShown> mean = disclosed(scores);
     out << counted(cohort.student_count(), "student", "students");
     if (mean) {
       out << ", mean log-likelihood (" << name_of(scores.kind) << ") "
@@ -231,7 +231,7 @@ class ScoreAnswer : public Answer {
     } else {
       out << ": nearly all are impossible under the model (probability 0)\n";
     }
-    if (const std::optional<MeanShown> with = with_student ? shown(*with_student) : std::nullopt; with) {
+    if (const std::optional<MeanShown> with = with_student ? disclosed(*with_student) : std::nullopt; with) {
       out << (*left_out == LeftOutBy::folds
                   ? "each student is scored by a model trained on four fifths of the students, without this one"
                   : "each student is scored by a model that one step of training took their own record out of, nearly "
@@ -269,7 +269,7 @@ class ScoreAnswer : public Answer {
   }
   std::vector<std::string> warnings() const override {
     // With student by student in the same answer nothing is left to withhold.
-    const std::optional<std::int64_t> impossible = by_student ? scores.impossible : shown_impossible();
+    const std::optional<std::int64_t> impossible = by_student ? scores.impossible : disclosed_impossible();
     if (impossible.value_or(0) == 0) return {};
     return {concat(
         counted(*impossible, "student is", "students are"),
@@ -306,7 +306,7 @@ class ScoreAnswer : public Answer {
   }
   std::int64_t possible(const StudentScores& of) const { return std::ssize(of.log_likelihood) - of.impossible; }
   /// Nothing where it would rest on few. Of few impossible students nothing is said: the mean is that of the others.
-  std::optional<MeanShown> shown(const StudentScores& of) const {
+  std::optional<MeanShown> disclosed(const StudentScores& of) const {
     if (full_precision) return MeanShown{of.mean_of_possible, of.standard_error_of_mean, of.impossible > 0};
     if (!disclosure.rests(of.behind_mean)) return std::nullopt;
     // Students who are all alike would give all digits of what they did.
@@ -317,10 +317,10 @@ class ScoreAnswer : public Answer {
                      disclosure.rests(static_cast<double>(of.impossible))};
   }
   /// Nothing where they, or all others, are few or none.
-  std::optional<std::int64_t> shown_impossible() const {
-    const bool told = disclosure.rests(static_cast<double>(scores.impossible)) &&
-                      disclosure.rests(static_cast<double>(possible(scores)));
-    return told || full_precision ? std::optional(scores.impossible) : std::nullopt;
+  std::optional<std::int64_t> disclosed_impossible() const {
+    const bool disclosed = disclosure.rests(static_cast<double>(scores.impossible)) &&
+                           disclosure.rests(static_cast<double>(possible(scores)));
+    return disclosed || full_precision ? std::optional(scores.impossible) : std::nullopt;
   }
   /// Of the possible: the mean of the students around each place, as many as make a cell.
   Table quantiles() const {
@@ -328,7 +328,7 @@ class ScoreAnswer : public Answer {
     std::erase_if(sorted, [](double value) { return !std::isfinite(value); });
     std::ranges::sort(sorted);
     const auto window = std::min(static_cast<std::size_t>(disclosure.least()), sorted.size());
-    const double error = shown(scores)->error;
+    const double error = disclosed(scores)->error;
     Table rows({{"least typical of"}, {"log_likelihood"}});
     for (const auto& [name, share] :
          {std::pair<const char*, double>{"1 in 100", 0.01}, {"1 in 10", 0.1}, {"half", 0.5}, {"9 in 10", 0.9}}) {
@@ -394,14 +394,15 @@ void add_contrast(ScoreAnswer& answer, const ScoreSettings& settings) {
   answer.high = portray(answer.cohort, {order.end() - size, order.end()}, major, settings.disclosure);
 }
 
-void add_explanations(ScoreAnswer& answer, const Model& model, const ScoreSettings& settings, const Compute& compute) {
+void add_explanations(ScoreAnswer& answer, const Model& model, const ScoreSettings& settings,
+                      const Executor& executor) {
   constexpr std::size_t most_surprises = 4;
   const EvidenceBatch evidence = EvidenceBatch::of(answer.cohort);
-  const Vector usual = usual_shares(model, compute);
+  const Vector usual = usual_shares(model, executor);
   std::vector<std::int64_t> order = least_typical_first(answer.percentile);
   order.resize(std::min(order.size(), static_cast<std::size_t>(settings.explain)));
   for (const std::int64_t s : order) {
-    std::vector<Surprise> found = find_surprises(model, evidence, s, usual, compute);
+    std::vector<Surprise> found = find_surprises(model, evidence, s, usual, executor);
     found.resize(std::min(found.size(), most_surprises));
     answer.unusual[s] = std::move(found);
   }
@@ -424,8 +425,8 @@ std::unique_ptr<Answer> answer_score(const QueryInput& input) {
   std::string not_left_out;
   const std::optional<LeftOutScores> left_out =  // first: what is refused is refused at once
       left_out_scores(input.stored, cohort, kind, settings.leave_one_out, RandomStream(input.seed).child("left out"),
-                      input.compute, input.progress, not_left_out);
-  StudentScores scores = score_students(model, evidence, kind, input.compute, weights, settings.precision);
+                      input.executor, input.progress, not_left_out);
+  StudentScores scores = score_students(model, evidence, kind, input.executor, weights, settings.precision);
   std::optional<StudentScores> with_student;
   std::optional<std::vector<double>> ranking;
   if (left_out && settings.leave_one_out == LeaveOut::on) {
@@ -441,13 +442,13 @@ std::unique_ptr<Answer> answer_score(const QueryInput& input) {
   answer->with_student = std::move(with_student);
   if (left_out) answer->left_out = left_out->by;
   answer->not_left_out = std::move(not_left_out);
-  answer->note = model.likelihood_note(evidence, kind, input.compute, settings.precision);
+  answer->note = model.likelihood_note(evidence, kind, input.executor, settings.precision);
   if (group != nullptr) {
     answer->group_name = group->name;
     answer->in_group = percentiles(answer->ranked(), groups_of(*group));
   }
   add_contrast(*answer, settings);
-  if (settings.explain > 0) add_explanations(*answer, model, settings, input.compute);
+  if (settings.explain > 0) add_explanations(*answer, model, settings, input.executor);
   return answer;
 }
 

@@ -9,17 +9,17 @@
 
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
-#include "desirepath/queries/known.h"
-#include "desirepath/queries/shown_states.h"
+#include "desirepath/queries/disclosed_states.h"
+#include "desirepath/queries/evidence_settings.h"
 
 namespace desirepath::inline queries {
 
 std::vector<GridCourse> state_grid(const Model& model, Id step, const std::vector<std::uint8_t>& among,
-                                   const Compute& compute) {
+                                   const Executor& executor) {
   const HiddenStates& states = require_states(model, "states");
   const Schema& schema = model.schema();
   const Id periods = schema.period_count(), courses = schema.course_count(), count = states.state_count();
-  const Vector share = usual_shares(model, compute);
+  const Vector share = usual_shares(model, executor);
   // One student a bit, of whom that enrollment alone is known.
   std::vector<Id> bits;
   EvidenceBuilder rows(periods, courses);
@@ -33,7 +33,7 @@ std::vector<GridCourse> state_grid(const Model& model, Id step, const std::vecto
       rows.add(period);
     }
   }
-  const RowMatrix posterior = states.posterior(std::move(rows).build(), compute);
+  const RowMatrix posterior = states.posterior(std::move(rows).build(), executor);
   RowMatrix sum = RowMatrix::Zero(courses, count);
   Vector takings = Vector::Zero(courses);
   for (std::size_t i = 0; i < bits.size(); ++i) {
@@ -81,10 +81,10 @@ double information(const std::vector<GridCourse>& grid) {
 }
 
 /// Of each course: what the model expects in each period of a student who is enrolled, of as many as were.
-Vector expected_enrollments(const Model& model, const RowMatrix& students, const Compute& compute) {
+Vector expected_enrollments(const Model& model, const RowMatrix& students, const Executor& executor) {
   const HiddenStates& states = *model.hidden_states();
   const Index kinds = states.state_count() - (states.has_left_state() ? 1 : 0);
-  const Vector share = usual_shares(model, compute);
+  const Vector share = usual_shares(model, executor);
   Vector sum = Vector::Zero(model.schema().course_count());
   for (Id step = 0; step < states.step_count(); ++step) {
     const double there = states.share(step).head(kinds).sum(), enrolled = students.row(step).head(kinds).sum();
@@ -99,8 +99,8 @@ Vector expected_enrollments(const Model& model, const RowMatrix& students, const
 
 }  // namespace
 
-ShownGrid shown_grid(const StoredModel& stored, const std::string& period, const StateNames& names,
-                     const Disclosure& disclosure, const Compute& compute) {
+DisclosedGrid disclosed_grid(const StoredModel& stored, const std::string& period, const StateNames& names,
+                             const Disclosure& disclosure, const Executor& executor) {
   const Model& model = *stored.model;
   const Schema& schema = model.schema();
   const HiddenStates& states = *model.hidden_states();
@@ -109,13 +109,13 @@ ShownGrid shown_grid(const StoredModel& stored, const std::string& period, const
     std::vector<std::uint8_t> large;
     for (const double count : students.row(step))
       large.push_back(disclosure.rests(count) ? 1 : 0);
-    return state_grid(model, step, large, compute);
+    return state_grid(model, step, large, executor);
   };
-  ShownGrid shown;
+  DisclosedGrid disclosed;
   Id step = 0;
   if (!period.empty() && states.step_count() > 1) {
     step = schema.require_period(period);
-    shown.courses = grid_of(step);
+    disclosed.courses = grid_of(step);
   } else {
     double most = -1;
     for (Id other = 0; other < states.step_count(); ++other) {
@@ -124,32 +124,32 @@ ShownGrid shown_grid(const StoredModel& stored, const std::string& period, const
       if (says <= most) continue;
       most = says;
       step = other;
-      shown.courses = std::move(grid);
+      disclosed.courses = std::move(grid);
     }
   }
-  shown.period = period_of(states, schema, step);
+  disclosed.period = period_of(states, schema, step);
   for (StateProfile& profile : profile_states(model, tried_for_a_name)) {
     if (profile.step != step) continue;
     const double here = students(step, profile.state);
     const auto given = names.find({step, profile.state});
-    shown.names.push_back(given != names.end() ? given->second
-                                               : state_name(std::move(profile), schema, here, disclosure));
+    disclosed.names.push_back(given != names.end() ? given->second
+                                                   : state_name(std::move(profile), schema, here, disclosure));
   }
-  std::vector<Id> numbers(shown.names.size());
+  std::vector<Id> numbers(disclosed.names.size());
   std::iota(numbers.begin(), numbers.end(), 0);
-  tell_apart(shown.names, numbers);
-  shown.students = students.row(step).head(states.state_count() - (states.has_left_state() ? 1 : 0)).sum();
-  const Vector enrollments = expected_enrollments(model, students, compute);
-  for (GridCourse& entry : shown.courses)
+  tell_apart(disclosed.names, numbers);
+  disclosed.students = students.row(step).head(states.state_count() - (states.has_left_state() ? 1 : 0)).sum();
+  const Vector enrollments = expected_enrollments(model, students, executor);
+  for (GridCourse& entry : disclosed.courses)
     entry.enrollments = enrollments[entry.course];
-  const auto all = shown.courses.size();
-  std::erase_if(shown.courses, [&](const GridCourse& entry) { return !disclosure.rests(entry.enrollments); });
-  shown.withheld = static_cast<std::int64_t>(all - shown.courses.size());
-  std::ranges::stable_sort(shown.courses, {}, [&](const GridCourse& entry) {
+  const auto all = disclosed.courses.size();
+  std::erase_if(disclosed.courses, [&](const GridCourse& entry) { return !disclosure.rests(entry.enrollments); });
+  disclosed.withheld = static_cast<std::int64_t>(all - disclosed.courses.size());
+  std::ranges::stable_sort(disclosed.courses, {}, [&](const GridCourse& entry) {
     const Course& course = schema.course(entry.course);
     return std::tuple(course.subject, course.concentration.empty(), course.concentration);
   });
-  return shown;
+  return disclosed;
 }
 
 namespace {
@@ -161,44 +161,45 @@ class GridAnswer : public Answer {
              const Disclosure& disclosure)
       : schema_(input.model().schema()),
         disclosure_(disclosure),
-        shown_(shown_grid(input.stored, period, given_names(input.model(), given), disclosure, input.compute)) {}
+        disclosed_(
+            disclosed_grid(input.stored, period, given_names(input.model(), given), disclosure, input.executor)) {}
 
   nlohmann::ordered_json to_json() const override {
-    return {{"period", shown_.period}, {"min_cell", disclosure_.least()}, {"grid", table().to_json()}};
+    return {{"period", disclosed_.period}, {"min_cell", disclosure_.least()}, {"grid", table().to_json()}};
   }
   Table table() const override {
     Table rows(
         {{"subject"}, {"concentration"}, {"course"}, {"label"}, {"state"}, {"name"}, {"confidence", 3}, {"takers"}});
-    for (const GridCourse& entry : shown_.courses) {
+    for (const GridCourse& entry : disclosed_.courses) {
       const Course& course = schema_.course(entry.course);
       rows.add_row({course.subject, course.concentration, course.name, course.label, std::int64_t{entry.state},
-                    shown_.names[static_cast<std::size_t>(entry.state)], entry.confidence,
+                    disclosed_.names[static_cast<std::size_t>(entry.state)], entry.confidence,
                     std::int64_t{std::llround(entry.enrollments)}});
     }
     return rows;
   }
   void print(std::ostream& out) const override {
     Table rows({{"concentration"}, {"course"}, {"state"}, {"confidence", 2}, {"takers"}});
-    for (const GridCourse& entry : shown_.courses) {
+    for (const GridCourse& entry : disclosed_.courses) {
       const Course& course = schema_.course(entry.course);
       rows.add_row({course.concentration.empty() ? course.subject : course.concentration, full_name(course),
                     std::int64_t{entry.state}, entry.confidence, std::int64_t{std::llround(entry.enrollments)}});
     }
     rows.print_text(out);
     out << '\n';
-    for (std::size_t k = 0; k < shown_.names.size(); ++k) {
+    for (std::size_t k = 0; k < disclosed_.names.size(); ++k) {
       const bool is_used =
-          std::ranges::any_of(shown_.courses, [&](const GridCourse& e) { return e.state == static_cast<Id>(k); });
-      if (is_used) out << "state " << k << ": " << shown_.names[k] << '\n';
+          std::ranges::any_of(disclosed_.courses, [&](const GridCourse& e) { return e.state == static_cast<Id>(k); });
+      if (is_used) out << "state " << k << ": " << disclosed_.names[k] << '\n';
     }
   }
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines = {concat(
-        "the state of period ", shown_.period,
+        "the state of period ", disclosed_.period,
         " whose students take the course most, and how sure a taker is one of them, were all states as large; takers: "
         "expected enrollments")};
-    if (shown_.withheld > 0)
-      lines.push_back(concat(counted(shown_.withheld, "course", "courses"), " resting on ", disclosure_.few(),
+    if (disclosed_.withheld > 0)
+      lines.push_back(concat(counted(disclosed_.withheld, "course", "courses"), " resting on ", disclosure_.few(),
                              " students left out"));
     return lines;
   }
@@ -206,7 +207,7 @@ class GridAnswer : public Answer {
  private:
   const Schema& schema_;
   Disclosure disclosure_;
-  ShownGrid shown_;
+  DisclosedGrid disclosed_;
 };
 
 }  // namespace

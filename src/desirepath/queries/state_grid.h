@@ -22,10 +22,10 @@ struct GridCourse {
 /// state would be the most likely one of nearly every course, so that sizes do not count. Courses that the model
 /// expects of nobody are left out. `among`: which states may be told, one flag a state.
 std::vector<GridCourse> state_grid(const Model& model, Id step, const std::vector<std::uint8_t>& among,
-                                   const Compute& compute);
+                                   const Executor& executor);
 
 /// The courses that may be told, by concentration, with the states of one step.
-struct ShownGrid {
+struct DisclosedGrid {
   std::vector<GridCourse> courses;
   std::vector<std::string> names;  // of the states
   std::string period;              // whose states they are
@@ -33,8 +33,8 @@ struct ShownGrid {
   std::int64_t withheld = 0;       // courses resting on few
 };
 /// period: empty: the one whose states tell courses apart best.
-ShownGrid shown_grid(const StoredModel& stored, const std::string& period, const StateNames& names,
-                     const Disclosure& disclosure, const Compute& compute);
+DisclosedGrid disclosed_grid(const StoredModel& stored, const std::string& period, const StateNames& names,
+                             const Disclosure& disclosure, const Executor& executor);
 
 /// With the states of a period (empty: the one whose states tell courses apart best). Courses resting on few students
 /// are left out.

@@ -28,7 +28,7 @@ StateGroups states_by_group(const StateFlows& flows, const std::vector<std::vect
                             const StudentGroups& groups, const Disclosure& disclosure, const LabelNull& null) {
   const NodeGroups counted = count_groups(flows, paths, groups, disclosure);
   std::vector<StateGroupCell> cells;
-  std::vector<GroupDifferences::Cell> told;
+  std::vector<GroupDifferences::Cell> disclosed;
   std::vector<std::size_t> judged;
   for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
     const PathNode& node = flows.nodes[n];
@@ -51,10 +51,10 @@ StateGroups states_by_group(const StateFlows& flows, const std::vector<std::vect
       const bool is_judged = flows.exact_sizes ? !cells.back().hidden : rests && node.kind == NodeKind::states;
       if (!is_judged) continue;
       judged.push_back(cells.size() - 1);
-      told.push_back({n, g});
+      disclosed.push_back({n, g});
     }
   }
-  auto chance = node_differences(flows, paths, counted.groups, null.strata).chance(told, null);
+  auto chance = node_differences(flows, paths, counted.groups, null.strata).chance(disclosed, null);
   for (std::size_t i = 0; i < judged.size(); ++i)
     cells[judged[i]].q = chance.q[i];
   return {std::move(cells), std::move(chance.findings)};
@@ -76,9 +76,9 @@ class StateGroupsAnswer : public Answer {
       throw OptionError(concat(setting_name("by"), " needs a COHORT: the model knows no groups"));
     disclosure.require(input.cohort->student_count());
     const StudentGroups groups = groups_of(*input.cohort, by_);
-    const auto paths = enrolled_paths(states_, *input.cohort, input.compute);
+    const auto paths = enrolled_paths(states_, *input.cohort, input.executor);
     flows_ = flows_of(count_paths(paths), input.model(), disclosure_, given_names(input.model(), names));
-    const LabelNull null{label_strata(*input.cohort, by_), RandomStream(input.seed).child("labels"), input.compute};
+    const LabelNull null{label_strata(*input.cohort, by_), RandomStream(input.seed).child("labels"), input.executor};
     StateGroups compared = states_by_group(flows_, paths, groups, disclosure_, null);
     cells_ = std::move(compared.cells);
     found_ = compared.chance.cut(most_q_);

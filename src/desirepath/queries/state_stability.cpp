@@ -11,8 +11,8 @@ namespace {
 
 /// Students by steps: the most likely state; -1 where the student was not there.
 std::vector<std::vector<Id>> likely_states(const HiddenStates& states, const Cohort& cohort,
-                                           const EvidenceBatch& evidence, const Compute& compute) {
-  const RowMatrix posterior = states.posterior(evidence, compute);
+                                           const EvidenceBatch& evidence, const Executor& executor) {
+  const RowMatrix posterior = states.posterior(evidence, executor);
   const Id count = states.state_count();
   std::vector<std::vector<Id>> likely(static_cast<std::size_t>(posterior.rows()));
   for (Index s = 0; s < posterior.rows(); ++s) {
@@ -40,11 +40,11 @@ RowMatrix overlaps(const std::vector<std::vector<Id>>& ours, const std::vector<s
 
 std::vector<StateStability> state_stability(const HiddenStates& states,
                                             const std::vector<std::unique_ptr<Model>>& refits, const Cohort& cohort,
-                                            const Compute& compute) {
+                                            const Executor& executor) {
   constexpr double recovered = 0.5;
   const Id count = states.state_count();
   const EvidenceBatch evidence = EvidenceBatch::of(cohort);
-  const auto ours = likely_states(states, cohort, evidence, compute);
+  const auto ours = likely_states(states, cohort, evidence, executor);
   std::vector<StateStability> found;
   for (Id step = 0; step < states.step_count(); ++step) {
     for (Id k = 0; k < count; ++k)
@@ -52,7 +52,7 @@ std::vector<StateStability> state_stability(const HiddenStates& states,
   }
   std::vector<std::uint8_t> inhabited(found.size(), 0);
   for (const auto& refit : refits) {
-    const auto theirs = likely_states(*refit->hidden_states(), cohort, evidence, compute);
+    const auto theirs = likely_states(*refit->hidden_states(), cohort, evidence, executor);
     for (Id step = 0; step < states.step_count(); ++step) {
       const RowMatrix both = overlaps(ours, theirs, static_cast<std::size_t>(step), count);
       const Vector our_size = both.rowwise().sum(), their_size = both.colwise().sum();

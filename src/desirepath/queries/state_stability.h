@@ -17,6 +17,6 @@ struct StateStability {
 /// By the students of the cohort who were there, each in its most likely state. States that nobody is in have no entry.
 std::vector<StateStability> state_stability(const HiddenStates& states,
                                             const std::vector<std::unique_ptr<Model>>& refits, const Cohort& cohort,
-                                            const Compute& compute);
+                                            const Executor& executor);
 
 }  // namespace desirepath::inline queries

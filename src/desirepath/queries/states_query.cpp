@@ -8,9 +8,9 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
-#include "desirepath/queries/known.h"
+#include "desirepath/queries/disclosed_states.h"
+#include "desirepath/queries/evidence_settings.h"
 #include "desirepath/queries/refits.h"
-#include "desirepath/queries/shown_states.h"
 #include "desirepath/queries/state_grid.h"
 #include "desirepath/queries/state_groups.h"
 #include "desirepath/queries/state_names.h"
@@ -21,7 +21,7 @@ namespace desirepath::inline queries {
 namespace {
 
 struct StatesSettings {
-  Id courses_shown = 8;
+  Id courses_listed = 8;
   std::string by;
   bool grid = false;
   std::string grid_period;
@@ -31,7 +31,7 @@ struct StatesSettings {
   Disclosure disclosure;
 
   void declare(SettingVisitor& visit) {
-    visit(Setting("courses-shown", "courses listed for a state").at_least(0), courses_shown);
+    visit(Setting("courses-shown", "courses listed for a state").at_least(0), courses_listed);
     visit(Setting("by", "student attribute of COHORT, or entry: who is in each state, by its groups").taking("COLUMN"),
           by);
     visit(Setting("grid", "courses by concentration, each with the state whose students take it most"), grid);
@@ -73,12 +73,12 @@ class StatesAnswer : public Answer {
         states_(*stored.model->hidden_states()),
         model_(stored.model->name()),
         disclosure_(settings.disclosure),
-        shown_(shown_states(stored, static_cast<std::size_t>(settings.courses_shown), disclosure_)),
+        disclosed_(disclosed_states(stored, static_cast<std::size_t>(settings.courses_listed), disclosure_)),
         names_(given_names(*stored.model, settings.names)),
         refits_(settings.refits),
         stability_(std::move(stability)) {
     std::vector<StateProfile> profiles;
-    for (const ShownState& state : shown_.states) {
+    for (const DisclosedState& state : disclosed_.states) {
       if (state.merged == 0) profiles.push_back(state.profile);
     }
     all_names_ = names_of_states(profiles, schema_, names_);
@@ -88,7 +88,7 @@ class StatesAnswer : public Answer {
     nlohmann::ordered_json json;
     json["model"] = model_;
     json["states"] = nlohmann::ordered_json::array();
-    for (const ShownState& state : shown_.states) {
+    for (const DisclosedState& state : disclosed_.states) {
       const StateProfile& profile = state.profile;
       nlohmann::ordered_json entry;
       entry["period"] = period_of(states_, schema_, profile.step);
@@ -110,14 +110,14 @@ class StatesAnswer : public Answer {
       json["states"].push_back(std::move(entry));
     }
     json["min_cell"] = disclosure_.least();
-    json["withheld_states"] = shown_.withheld;
+    json["withheld_states"] = disclosed_.withheld;
     if (refits_ > 0) json["refits"] = refits_;
     if (states_.step_count() == 1) return json;
     json["transitions"] = nlohmann::ordered_json::array();
     for (Id t = 0; t + 1 < states_.step_count(); ++t) {
       nlohmann::ordered_json matrix;
       const Matrix& transition = states_.transition(t);
-      const HiddenTable hidden = hidden_transitions(states_, shown_, t, disclosure_);
+      const HiddenTable hidden = hidden_transitions(states_, disclosed_, t, disclosure_);
       for (Index k = 0; k < transition.rows(); ++k)
         matrix.push_back(row_json(transition.row(k), hidden[static_cast<std::size_t>(k)]));
       json["transitions"].push_back(std::move(matrix));
@@ -133,7 +133,7 @@ class StatesAnswer : public Answer {
       columns.push_back({"found", 3});
     }
     Table rows(std::move(columns));
-    for (const ShownState& state : shown_.states) {
+    for (const DisclosedState& state : disclosed_.states) {
       std::vector<Cell> row = {period_of(states_, schema_, state.profile.step),
                                number_of(state),
                                state.students ? Cell(*state.students) : Cell(),
@@ -153,7 +153,7 @@ class StatesAnswer : public Answer {
 
   void print(std::ostream& out) const override {
     if (is_tied(states_)) return print_tied(out);
-    for (const ShownState& state : shown_.states) {
+    for (const DisclosedState& state : disclosed_.states) {
       out << (states_.step_count() == 1 ? "" : concat("period ", period_of(states_, schema_, state.profile.step), ", "))
           << title(state) << ": " << size(state) << found_again(state) << '\n';
       print_courses(out, state);
@@ -162,8 +162,8 @@ class StatesAnswer : public Answer {
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines;
-    if (shown_.withheld > 0) {
-      lines.push_back(concat(counted(shown_.withheld, "state", "states"), " shown as other: resting on ",
+    if (disclosed_.withheld > 0) {
+      lines.push_back(concat(counted(disclosed_.withheld, "state", "states"), " shown as other: resting on ",
                              disclosure_.few(), " expected students, or shown apart telling of one that does"));
     }
     if (refits_ > 0) {
@@ -178,50 +178,50 @@ class StatesAnswer : public Answer {
  private:
   /// The states stand for the same in every period: once each, with its size in all of them.
   void print_tied(std::ostream& out) const {
-    std::map<Id, std::vector<const ShownState*>> by_state;  // -1: several together
-    for (const ShownState& state : shown_.states)
+    std::map<Id, std::vector<const DisclosedState*>> by_state;  // -1: several together
+    for (const DisclosedState& state : disclosed_.states)
       by_state[state.merged > 0 ? -1 : state.profile.state].push_back(&state);
     for (const auto& [number, entries] : by_state) {
       if (number < 0) continue;
       out << title(*entries.front()) << '\n';
-      for (const ShownState* state : entries)
+      for (const DisclosedState* state : entries)
         out << "  period " << period_of(states_, schema_, state->profile.step) << ": " << size(*state)
             << found_again(*state) << '\n';
       const auto most =
-          std::ranges::max_element(entries, {}, [](const ShownState* s) { return s->students.value_or(0); });
+          std::ranges::max_element(entries, {}, [](const DisclosedState* s) { return s->students.value_or(0); });
       print_courses(out, **most);
     }
-    for (const ShownState* state : by_state[-1])
+    for (const DisclosedState* state : by_state[-1])
       out << "period " << period_of(states_, schema_, state->profile.step) << ", " << title(*state) << ": "
           << size(*state) << '\n';
   }
-  void print_courses(std::ostream& out, const ShownState& state) const {
+  void print_courses(std::ostream& out, const DisclosedState& state) const {
     if (state.profile.likely.empty()) return;
     out << "  most taken  " << most_taken(state, /*titles=*/true) << "\n  marked by   "
         << marked_by(state, /*titles=*/true) << '\n';
   }
 
-  static std::string number_of(const ShownState& state) {
+  static std::string number_of(const DisclosedState& state) {
     return state.merged > 0 ? concat("other (", counted(state.merged, "state", "states"), ")")
                             : state_number(state.profile.state, state.profile.left);
   }
-  std::string title(const ShownState& state) const {
+  std::string title(const DisclosedState& state) const {
     if (state.merged > 0) return number_of(state);
     const auto given = names_.find({state.profile.step, state.profile.state});
     return concat("state ", number_of(state), given != names_.end() ? concat(" (", given->second, ")") : "");
   }
-  static std::string size(const ShownState& state) {
+  static std::string size(const DisclosedState& state) {
     return concat(state.students ? concat(counted(*state.students, "student", "students"), ", ") : "",
                   fixed(100 * state.profile.share, 1), " % of students");
   }
-  const StateStability* stability_of(const ShownState& state) const {
+  const StateStability* stability_of(const DisclosedState& state) const {
     if (state.merged > 0) return nullptr;
     const auto found = std::ranges::find_if(stability_, [&](const StateStability& entry) {
       return entry.step == state.profile.step && entry.state == state.profile.state;
     });
     return found == stability_.end() ? nullptr : &*found;
   }
-  std::string found_again(const ShownState& state) const {
+  std::string found_again(const DisclosedState& state) const {
     const StateStability* stability = stability_of(state);
     return stability == nullptr
                ? ""
@@ -242,17 +242,17 @@ class StatesAnswer : public Answer {
                                                                    : name;
   }
   /// Expected; nothing where the state's size is withheld.
-  static std::optional<std::int64_t> takers(const ShownState& state, const StateCourse& entry) {
+  static std::optional<std::int64_t> takers(const DisclosedState& state, const StateCourse& entry) {
     if (!state.students) return std::nullopt;
     return std::llround(static_cast<double>(*state.students) * entry.probability);
   }
-  std::string most_taken(const ShownState& state, bool titles) const {
+  std::string most_taken(const DisclosedState& state, bool titles) const {
     std::vector<std::string> words;
     for (const StateCourse& entry : state.profile.likely)
       words.push_back(concat(course_name(entry, titles), " ", fixed(100 * entry.probability, 0), "%"));
     return join(words, ", ");
   }
-  std::string marked_by(const ShownState& state, bool titles) const {
+  std::string marked_by(const DisclosedState& state, bool titles) const {
     std::vector<std::string> words;
     for (const StateCourse& entry : state.profile.marking) {
       const std::optional<std::int64_t> taking = takers(state, entry);
@@ -261,7 +261,7 @@ class StatesAnswer : public Answer {
     }
     return join(words, ", ");
   }
-  nlohmann::ordered_json course_list(const ShownState& state, const std::vector<StateCourse>& courses) const {
+  nlohmann::ordered_json course_list(const DisclosedState& state, const std::vector<StateCourse>& courses) const {
     auto list = nlohmann::ordered_json::array();
     for (const StateCourse& entry : courses) {
       const std::optional<std::int64_t> taking = takers(state, entry);
@@ -280,7 +280,7 @@ class StatesAnswer : public Answer {
   const HiddenStates& states_;
   std::string model_;
   Disclosure disclosure_;
-  ShownStates shown_;
+  DisclosedStates disclosed_;
   StateNames names_;      // as they were given
   StateNames all_names_;  // of every state that is shown by itself
   Id refits_;
@@ -290,10 +290,10 @@ class StatesAnswer : public Answer {
 /// Posterior states of every student: one row a (student, period, state).
 class StudentStatesAnswer : public Answer {
  public:
-  StudentStatesAnswer(const Model& model, const Cohort& cohort, const Compute& compute)
+  StudentStatesAnswer(const Model& model, const Cohort& cohort, const Executor& executor)
       : states_(require_states(model, "states")),
         cohort_(cohort),
-        posterior_(states_.posterior(EvidenceBatch::of(cohort), compute)) {}
+        posterior_(states_.posterior(EvidenceBatch::of(cohort), executor)) {}
 
   nlohmann::ordered_json to_json() const override { return {{"students", table().to_json()}}; }
   Table table() const override {
@@ -356,16 +356,16 @@ class LinksAnswer : public Answer {
     return rows;
   }
   void print(std::ostream& out) const override {
-    constexpr std::size_t shown = 20;
+    constexpr std::size_t listed = 20;
     out << model_ << " has no hidden states: it ties courses to each other. The strongest of "
         << with_separators(std::ssize(links_))
         << " ties, by what the timing of one course says of the other's (nats):\n";
     Table rows({{"course"}, {"linked to"}, {"information", 3}, {"share of trees", 2}});
-    for (std::size_t i = 0; i < std::min(shown, links_.size()); ++i)
+    for (std::size_t i = 0; i < std::min(listed, links_.size()); ++i)
       rows.add_row({full_name(schema_.course(links_[i].first)), full_name(schema_.course(links_[i].second)),
                     links_[i].information, links_[i].share});
     rows.print_text(out, "  ");
-    if (links_.size() > shown) out << setting_name("csv") << " lists all\n";
+    if (links_.size() > listed) out << setting_name("csv") << " lists all\n";
   }
 
  private:
@@ -382,15 +382,15 @@ std::unique_ptr<Answer> answer_states(const QueryInput& input) {
   if (settings.grid) return answer_grid(input, settings.grid_period, settings.names, settings.disclosure);
   if (!settings.by.empty())
     return answer_state_groups(input, settings.by, settings.names, settings.chance, settings.disclosure);
-  if (input.students_wanted) return std::make_unique<StudentStatesAnswer>(model, *input.cohort, input.compute);
+  if (input.students_wanted) return std::make_unique<StudentStatesAnswer>(model, *input.cohort, input.executor);
   std::vector<StateStability> stability;
   if (settings.refits > 0) {
     if (input.cohort == nullptr)
       throw OptionError(concat(setting_name("refits"), " needs a COHORT: the students the model was trained on"));
     const auto refits =
         refit_models(input.stored, *input.cohort, settings.refits, RandomStream(input.seed).child("refits"),
-                     input.compute, input.progress, RefitStart::anew);
-    stability = state_stability(*model.hidden_states(), refits, *input.cohort, input.compute);
+                     input.executor, input.progress, RefitStart::anew);
+    stability = state_stability(*model.hidden_states(), refits, *input.cohort, input.executor);
   }
   return std::make_unique<StatesAnswer>(input.stored, settings, std::move(stability));
 }

@@ -51,18 +51,18 @@ StudentGroups merged(const StudentGroups& groups, const Hidden& together) {
 
 }  // namespace
 
-StudentGroups told_groups(const StudentGroups& groups, const Disclosure& disclosure) {
+StudentGroups disclosed_groups(const StudentGroups& groups, const Disclosure& disclosure) {
   StudentGroups all = groups;
   if (std::ranges::find(all.of_student, -1) != all.of_student.end()) {
     std::ranges::replace(all.of_student, Id{-1}, static_cast<Id>(all.names.size()));
     all.names.emplace_back("not known");
   }
   const Hidden hidden = disclosure.hide(sizes_of(all));
-  StudentGroups told = merged(all, hidden);
-  if (told.names.size() < 2 && all.names.size() > 1)
+  StudentGroups disclosed = merged(all, hidden);
+  if (disclosed.names.size() < 2 && all.names.size() > 1)
     throw PrivacyError(concat(setting_name("by"), ": the groups but one are of ", disclosure.few(),
                               " students, so none can be told apart"));
-  return told;
+  return disclosed;
 }
 
 StudentGroups merge_smallest(const StudentGroups& groups) {

@@ -23,7 +23,7 @@ StudentGroups groups_of(const Cohort& cohort, const std::string& name);
 /// The groups as they may be told: small ones, and the next larger ones until they are enough together, are one called
 /// "other"; those of no known group are one called "not known", or among them. Throws PrivacyError where that leaves
 /// one.
-StudentGroups told_groups(const StudentGroups& groups, const Disclosure& disclosure);
+StudentGroups disclosed_groups(const StudentGroups& groups, const Disclosure& disclosure);
 /// The smallest of two or more groups and the next larger one as one, "other".
 StudentGroups merge_smallest(const StudentGroups& groups);
 

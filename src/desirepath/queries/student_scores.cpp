@@ -6,8 +6,8 @@
 namespace desirepath::inline queries {
 
 StudentScores score_students(const Model& model, const EvidenceBatch& evidence, LikelihoodKind kind,
-                             const Compute& compute, const std::vector<double>& weights, Precision precision) {
-  return summarise_scores(model.log_likelihood(evidence, kind, compute, precision), kind, weights);
+                             const Executor& executor, const std::vector<double>& weights, Precision precision) {
+  return summarise_scores(model.log_likelihood(evidence, kind, executor, precision), kind, weights);
 }
 
 StudentScores summarise_scores(const Estimates& estimates, LikelihoodKind kind, const std::vector<double>& weights) {

@@ -22,7 +22,7 @@ struct StudentScores {
 /// Weights count in the mean; its standard error is that of so many students, however much they weigh. No weights: all
 /// count once.
 StudentScores score_students(const Model& model, const EvidenceBatch& evidence, LikelihoodKind kind,
-                             const Compute& compute, const std::vector<double>& weights = {},
+                             const Executor& executor, const std::vector<double>& weights = {},
                              Precision precision = Precision::quick);
 /// Means and errors from what is known of each student.
 StudentScores summarise_scores(const Estimates& estimates, LikelihoodKind kind,

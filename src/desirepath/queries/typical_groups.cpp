@@ -60,7 +60,7 @@ nlohmann::ordered_json GroupPortrait::to_json(const Schema& schema) const {
 
 std::optional<GroupPortrait> portray(const Cohort& cohort, const std::vector<std::int64_t>& students,
                                      const std::string& major, const Disclosure& disclosure) {
-  constexpr std::size_t most_shown = 10;
+  constexpr std::size_t most_listed = 10;
   const Schema& schema = cohort.schema();
   const bool by_subject = has_subjects(schema);
   const Attribute* majors = major.empty() ? nullptr : &cohort.attribute(major);
@@ -92,8 +92,8 @@ std::optional<GroupPortrait> portray(const Cohort& cohort, const std::vector<std
     for (const Id course : courses)
       ++takers[static_cast<std::size_t>(course)];
   }
-  if (!disclosure.tells(taking_any)) return std::nullopt;
-  if (disclosure.rests(with_major) && disclosure.tells(with_major, count)) portrait.in_major = in_major / with_major;
+  if (!disclosure.allows(taking_any)) return std::nullopt;
+  if (disclosure.rests(with_major) && disclosure.allows(with_major, count)) portrait.in_major = in_major / with_major;
   std::vector<double> behind;
   for (const auto& [subject, cell] : subjects)
     behind.push_back(static_cast<double>(cell.second));
@@ -112,12 +112,12 @@ std::optional<GroupPortrait> portray(const Cohort& cohort, const std::vector<std
       portrait.most_taken.emplace_back(course, disclosure.all_but_few(taking, count) / count);
   }
   std::ranges::stable_sort(portrait.most_taken, std::ranges::greater(), &std::pair<Id, double>::second);
-  portrait.most_taken.resize(std::min(portrait.most_taken.size(), most_shown));
+  portrait.most_taken.resize(std::min(portrait.most_taken.size(), most_listed));
   return portrait;
 }
 
 std::vector<Surprise> find_surprises(const Model& model, const EvidenceBatch& evidence, std::int64_t student,
-                                     const Vector& usual, const Compute& compute) {
+                                     const Vector& usual, const Executor& executor) {
   constexpr double most_do = 0.5;
   const Schema& schema = model.schema();
   std::vector<Surprise> found;
@@ -143,7 +143,7 @@ std::vector<Surprise> find_surprises(const Model& model, const EvidenceBatch& ev
       each.add(period);
     }
   }
-  const RowMatrix given_rest = model.marginals(std::move(each).build(), bits, compute).value;
+  const RowMatrix given_rest = model.marginals(std::move(each).build(), bits, executor).value;
   for (std::size_t i = 0; i < bits.size(); ++i) {
     const double p = given_rest(static_cast<Index>(i), static_cast<Index>(i));
     found[i].probability = found[i].taken ? p : 1 - p;

@@ -49,6 +49,6 @@ struct Surprise {
 };
 /// Least likely first: the courses a student took, and those that most others (by `usual`, of each bit) would have.
 std::vector<Surprise> find_surprises(const Model& model, const EvidenceBatch& evidence, std::int64_t student,
-                                     const Vector& usual, const Compute& compute);
+                                     const Vector& usual, const Executor& executor);
 
 }  // namespace desirepath::inline queries

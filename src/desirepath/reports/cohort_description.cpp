@@ -11,18 +11,20 @@
 
 namespace desirepath::inline reports {
 
-Table filter_table(const ToldCohort& told) {
+Table filter_table(const DisclosedCohort& disclosed) {
   Table table({{"after"}, {"rows"}, {"students"}, {"courses"}});
-  for (const ToldCohort::Stage& stage : told.stages)
+  for (const DisclosedCohort::Stage& stage : disclosed.stages)
     table.add_row({stage.after, stage.rows, stage.students, stage.courses});
   return table;
 }
 
 CohortDescription::CohortDescription(const Cohort& cohort, const Disclosure& disclosure)
-    : CohortDescription(cohort, tell(cohort, disclosure)) {}
+    : CohortDescription(cohort, disclose_cohort(cohort, disclosure)) {}
 
-CohortDescription::CohortDescription(const Cohort& cohort, ToldCohort told)
-    : cohort_(cohort), told_(std::move(told)), figures_({enrollment_areas(told_), course_histogram(told_)}) {}
+CohortDescription::CohortDescription(const Cohort& cohort, DisclosedCohort disclosed)
+    : cohort_(cohort),
+      disclosed_(std::move(disclosed)),
+      figures_({enrollment_areas(disclosed_), course_histogram(disclosed_)}) {}
 
 std::span<const std::string_view> CohortDescription::table_names() {
   static constexpr std::array<std::string_view, 5> names = {"enrollments", "courses-per-student", "periods", "courses",
@@ -39,20 +41,21 @@ void CohortDescription::choose_table(std::string_view name) {
 Table CohortDescription::table() const {
   if (chosen_ == "courses-per-student") return figures_[1].table;
   if (chosen_ == "periods") return period_table();
-  if (chosen_ == "courses") return course_table(told_.courses.size());
-  return chosen_ == "filters" ? filter_table(told_) : figures_[0].table;
+  if (chosen_ == "courses") return course_table(disclosed_.courses.size());
+  return chosen_ == "filters" ? filter_table(disclosed_) : figures_[0].table;
 }
 
 Table CohortDescription::period_table() const {
   std::vector<TableColumn> columns = {{"period"}, {"enrolled"}};
-  for (const EnrollmentStatus status : told_.statuses)
+  for (const EnrollmentStatus status : disclosed_.statuses)
     columns.push_back({std::string(words_for(status))});
-  if (told_.statuses_merged) columns.push_back({told_.statuses.empty() ? "not enrolled" : "otherwise not enrolled"});
+  if (disclosed_.statuses_merged)
+    columns.push_back({disclosed_.statuses.empty() ? "not enrolled" : "otherwise not enrolled"});
   columns.push_back({"courses per student", 2});
   const std::size_t others = columns.size() - 3;
   Table table(std::move(columns));
   const auto cell = [](const auto& value) { return value ? Cell(*value) : Cell(); };
-  for (const ToldCohort::Period& period : told_.periods) {
+  for (const DisclosedCohort::Period& period : disclosed_.periods) {
     std::vector<Cell> row = {period.label, cell(period.enrolled)};
     for (std::size_t i = 0; i < others; ++i)
       row.push_back(period.others.empty() ? Cell() : Cell(period.others[i]));
@@ -65,12 +68,12 @@ Table CohortDescription::period_table() const {
 Table CohortDescription::course_table(std::size_t count) const {
   const Schema& schema = cohort_.schema();
   Table table({{"course"}, {"label"}, {"students"}, {"share", 3}});
-  for (const ToldCohort::CourseCount& entry : told_.courses) {
+  for (const DisclosedCohort::CourseCount& entry : disclosed_.courses) {
     if (table.row_count() >= count) break;
     std::vector<Cell> row = {schema.course(entry.course).name, schema.course(entry.course).label, Cell(), Cell()};
     if (entry.students) {
       row[2] = *entry.students;
-      row[3] = static_cast<double>(*entry.students) / static_cast<double>(told_.students);
+      row[3] = static_cast<double>(*entry.students) / static_cast<double>(disclosed_.students);
     }
     table.add_row(std::move(row));
   }
@@ -79,34 +82,35 @@ Table CohortDescription::course_table(std::size_t count) const {
 
 std::vector<std::string> CohortDescription::notes() const {
   std::vector<std::string> lines;
-  const std::string few = concat("fewer than ", told_.min_cell, " students");
-  if (told_.periods_withheld) lines.push_back(concat("periods: numbers that would tell of ", few, " are withheld"));
-  if (told_.statuses_merged)
+  const std::string few = concat("fewer than ", disclosed_.min_cell, " students");
+  if (disclosed_.periods_withheld)
+    lines.push_back(concat("periods: numbers that would tell of ", few, " are withheld"));
+  if (disclosed_.statuses_merged)
     lines.push_back(concat("students who are not enrolled are counted together where a reason applies to ", few));
   if (cohort_.status_basis() == StatusBasis::no_calendar) {
     lines.emplace_back(
         "the cohort has no calendar: whether a student who is not enrolled left, was away or is still to come is not "
         "known");
   }
-  if (told_.courses_withheld > 0)
-    lines.push_back(concat(counted(told_.courses_withheld, "course is", "courses are"), " not listed: taken by ", few,
-                           ", or telling of such a course"));
-  if (std::ranges::any_of(told_.courses, [](const auto& entry) { return !entry.students; }))
+  if (disclosed_.courses_withheld > 0)
+    lines.push_back(concat(counted(disclosed_.courses_withheld, "course is", "courses are"), " not listed: taken by ",
+                           few, ", or telling of such a course"));
+  if (std::ranges::any_of(disclosed_.courses, [](const auto& entry) { return !entry.students; }))
     lines.push_back(concat("courses without a number were taken by all but ", few));
-  if (told_.stages_merged > 0)
-    lines.push_back(concat(counted(told_.stages_merged, "filter", "filters"), " that took ", few,
+  if (disclosed_.stages_merged > 0)
+    lines.push_back(concat(counted(disclosed_.stages_merged, "filter", "filters"), " that took ", few,
                            " or rows told together with the next"));
   return lines;
 }
 
 nlohmann::ordered_json CohortDescription::to_json() const {
   nlohmann::ordered_json json;
-  json["students"] = told_.students;
+  json["students"] = disclosed_.students;
   json["courses"] = cohort_.schema().course_count();
-  json["enrollments"] = told_.enrollments;
+  json["enrollments"] = disclosed_.enrollments;
   json["courses_per_student"] = {
-      {"mean", told_.mean_courses},
-      {"sd", told_.sd_courses ? nlohmann::ordered_json(*told_.sd_courses) : nlohmann::ordered_json()}};
+      {"mean", disclosed_.mean_courses},
+      {"sd", disclosed_.sd_courses ? nlohmann::ordered_json(*disclosed_.sd_courses) : nlohmann::ordered_json()}};
   json["periods"] = period_table().to_json();
   json["statuses"] = name_of_value(cohort_.status_basis());
   if (const Calendar& calendar = cohort_.calendar(); calendar.data_end >= 0)
@@ -114,16 +118,16 @@ nlohmann::ordered_json CohortDescription::to_json() const {
   json["enrollments_by_time"] = figures_[0].table.to_json();
   json["students_by_courses"] = figures_[1].table.to_json();
   json["popular_courses"] = course_table(50).to_json();
-  json["filters"] = filter_table(told_).to_json();
-  json["min_cell"] = told_.min_cell;
+  json["filters"] = filter_table(disclosed_).to_json();
+  json["min_cell"] = disclosed_.min_cell;
   return json;
 }
 
 void CohortDescription::print(std::ostream& out) const {
-  out << counted(told_.students, "student", "students") << ", "
+  out << counted(disclosed_.students, "student", "students") << ", "
       << counted(cohort_.schema().course_count(), "course", "courses") << ", "
-      << counted(told_.enrollments, "enrollment", "enrollments") << "\n\n";
-  const Table filters = filter_table(told_);
+      << counted(disclosed_.enrollments, "enrollment", "enrollments") << "\n\n";
+  const Table filters = filter_table(disclosed_);
   if (filters.row_count() > 0) {
     filters.print_text(out);
     out << '\n';

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "desirepath/core/answer.h"
-#include "desirepath/queries/told_cohort.h"
+#include "desirepath/queries/disclosed_cohort.h"
 #include "desirepath/reports/figure.h"
 
 namespace desirepath::inline reports {
@@ -16,7 +16,7 @@ class CohortDescription : public Answer {
   /// Throws PrivacyError for a cohort of few students.
   CohortDescription(const Cohort& cohort, const Disclosure& disclosure);
   /// Of what is told of it already.
-  CohortDescription(const Cohort& cohort, ToldCohort told);
+  CohortDescription(const Cohort& cohort, DisclosedCohort disclosed);
 
   const std::vector<Figure>& figures() const { return figures_; }
   nlohmann::ordered_json to_json() const override;
@@ -32,12 +32,12 @@ class CohortDescription : public Answer {
   Table course_table(std::size_t count) const;
 
   Cohort cohort_;
-  ToldCohort told_;
+  DisclosedCohort disclosed_;
   std::vector<Figure> figures_;
   std::string_view chosen_ = table_names().front();
 };
 
 /// What was left after each filter; empty where the cohort does not say.
-Table filter_table(const ToldCohort& told);
+Table filter_table(const DisclosedCohort& disclosed);
 
 }  // namespace desirepath::inline reports

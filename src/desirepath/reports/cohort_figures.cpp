@@ -36,9 +36,9 @@ std::int64_t sum(const std::vector<std::int64_t>& values) {
 }
 
 /// Students of each value, were those of a bin alike in it.
-std::vector<double> spread(const std::vector<SafeBin>& bins) {
+std::vector<double> spread(const std::vector<DisclosedBin>& bins) {
   std::vector<double> students;
-  for (const SafeBin& bin : bins) {
+  for (const DisclosedBin& bin : bins) {
     const std::int64_t values = bin.last - bin.first + 1;
     students.insert(students.end(), static_cast<std::size_t>(values),
                     static_cast<double>(bin.students) / static_cast<double>(values));
@@ -78,20 +78,21 @@ std::optional<std::pair<std::int64_t, std::int64_t>> two_peaks(const std::vector
 
 }  // namespace
 
-Figure enrollment_areas(const ToldCohort& told) {
-  const SafeSeries& series = told.series;
+Figure enrollment_areas(const DisclosedCohort& disclosed) {
+  const DisclosedSeries& series = disclosed.series;
   const std::size_t times = series.times.size();
-  const std::string per = told.time == "year" ? "academic year" : "period";
-  const std::string grouping = told.grouping.empty() ? "all courses" : told.grouping;
+  const std::string per = disclosed.time == "year" ? "academic year" : "period";
+  const std::string grouping = disclosed.grouping.empty() ? "all courses" : disclosed.grouping;
 
   std::vector<double> totals(times, 0);
   for (const auto& row : series.enrollments) {
     for (std::size_t t = 0; t < times; ++t)
       totals[t] += static_cast<double>(row[t]);
   }
-  const auto all = static_cast<double>(told.enrollments);
-  Sentence finding = sentence_of({"enrollments_finding", "{0} enrollments of {1}"},
-                                 {with_separators(told.enrollments), counted(told.students, "student", "students")});
+  const auto all = static_cast<double>(disclosed.enrollments);
+  Sentence finding =
+      sentence_of({"enrollments_finding", "{0} enrollments of {1}"},
+                  {with_separators(disclosed.enrollments), counted(disclosed.students, "student", "students")});
   if (series.groups.size() > 1) {
     // The largest move of a share between the first and the last time that carry at least half the mean load.
     std::vector<std::size_t> full;
@@ -125,7 +126,7 @@ Figure enrollment_areas(const ToldCohort& told) {
   finding.add(".");
 
   const std::string title =
-      told.grouping.empty() ? concat("Enrollments per ", per) : concat("Enrollments per ", grouping, " and ", per);
+      disclosed.grouping.empty() ? concat("Enrollments per ", per) : concat("Enrollments per ", grouping, " and ", per);
   Svg svg(figure_width, figure_height, title, finding.text);
   const double right_margin = 150;
   const Frame plot = draw_frame(svg, *std::ranges::max_element(totals), right_margin, "enrollments");
@@ -169,7 +170,7 @@ Figure enrollment_areas(const ToldCohort& told) {
   }
   svg.text({frame_left + plot.width / 2, figure_height - 8}, per, {text_size, "middle", quiet_ink});
 
-  std::vector<TableColumn> columns = {{told.time}};
+  std::vector<TableColumn> columns = {{disclosed.time}};
   for (const std::string& group : series.groups)
     columns.push_back({group});
   Table table(columns);
@@ -179,20 +180,20 @@ Figure enrollment_areas(const ToldCohort& told) {
       row.emplace_back(group[t]);
     table.add_row(std::move(row));
   }
-  Sentence basis = sentence_of({"enrollments_basis", "n = {0} students"}, {with_separators(told.students)});
+  Sentence basis = sentence_of({"enrollments_basis", "n = {0} students"}, {with_separators(disclosed.students)});
   if (!series.note.empty()) {
     basis.add("; {0} (no cell rests on 1 to {1} students; at most 7 are named)",
-              {series.note, std::to_string(told.min_cell - 1)});
+              {series.note, std::to_string(disclosed.min_cell - 1)});
   }
   return {"enrollments", title, finding, basis, svg.finish(), std::move(table)};
 }
 
-Figure course_histogram(const ToldCohort& told) {
-  const std::vector<SafeBin>& bins = told.bins;
+Figure course_histogram(const DisclosedCohort& disclosed) {
+  const std::vector<DisclosedBin>& bins = disclosed.bins;
   const std::int64_t values = bins.empty() ? 0 : bins.back().last + 1,
-                     width = std::max<std::int64_t>(1, told.bin_width);
-  const auto n = static_cast<double>(told.students);
-  const double mean = told.mean_courses, sd = told.sd_courses.value_or(0);
+                     width = std::max<std::int64_t>(1, disclosed.bin_width);
+  const auto n = static_cast<double>(disclosed.students);
+  const double mean = disclosed.mean_courses, sd = disclosed.sd_courses.value_or(0);
 
   // Nothing is said that the bins do not say.
   const std::vector<double> students = spread(bins);
@@ -200,7 +201,7 @@ Figure course_histogram(const ToldCohort& told) {
   for (std::size_t c = 0; c < students.size(); ++c) {
     if (std::abs(static_cast<double>(c) - mean) <= sd) within += students[c];
   }
-  const auto peaks = two_peaks(students, sd, told.min_cell);
+  const auto peaks = two_peaks(students, sd, disclosed.min_cell);
   Sentence finding =
       sentence_of({"courses_per_student_finding", "A student took {0} courses on average"}, {fixed(mean, 1)});
   if (sd > 0)
@@ -222,7 +223,7 @@ Figure course_histogram(const ToldCohort& told) {
             title,
             finding,
             sentence_of({"courses_per_student_withheld", "n = {0} students; how they differ is withheld"},
-                        {with_separators(told.students)}),
+                        {with_separators(disclosed.students)}),
             svg.finish(),
             Table({{"courses"}, {"students"}, {"gaussian", 1}})};
   }
@@ -231,17 +232,17 @@ Figure course_histogram(const ToldCohort& told) {
     return std::exp(-0.5 * z * z) / (sd * std::sqrt(2 * std::numbers::pi));
   };
   double largest = sd > 0 ? n * static_cast<double>(width) * density(mean) : 0;
-  const auto height = [&](const SafeBin& bin) {
+  const auto height = [&](const DisclosedBin& bin) {
     // A wide bin shows its mean height, so that areas are students.
     return static_cast<double>(bin.students) * static_cast<double>(width) /
            static_cast<double>(bin.last - bin.first + 1);
   };
-  for (const SafeBin& bin : bins)
+  for (const DisclosedBin& bin : bins)
     largest = std::max(largest, height(bin));
   const Frame plot = draw_frame(svg, largest, 24, width == 1 ? "students" : concat("students per ", width, " courses"));
   const double end = static_cast<double>(std::max<std::int64_t>(values, 1));
   const auto x = [&](double value) { return frame_left + plot.width * value / end; };
-  for (const SafeBin& bin : bins) {
+  for (const DisclosedBin& bin : bins) {
     const double from = x(static_cast<double>(bin.first)), to = x(static_cast<double>(bin.last + 1));
     const std::string range = bin.open                ? concat(bin.first, " or more")
                               : bin.first == bin.last ? concat(bin.first)
@@ -278,7 +279,7 @@ Figure course_histogram(const ToldCohort& told) {
 
   Table table({{"courses"}, {"students"}, {"gaussian", 1}});
   bool merged = false;
-  for (const SafeBin& bin : bins) {
+  for (const DisclosedBin& bin : bins) {
     merged = merged || bin.last - bin.first + 1 > width;
     double expected = 0;
     for (std::int64_t v = bin.first; v <= bin.last && sd > 0; ++v)
@@ -288,8 +289,10 @@ Figure course_histogram(const ToldCohort& told) {
                                            : concat(bin.first, "-", bin.last),
                    bin.students, sd > 0 ? Cell(expected) : Cell()});
   }
-  Sentence basis = sentence_of({"courses_per_student_basis", "n = {0} students"}, {with_separators(told.students)});
-  if (merged) basis.add("; bins under {0} students are merged with their neighbours", {std::to_string(told.min_cell)});
+  Sentence basis =
+      sentence_of({"courses_per_student_basis", "n = {0} students"}, {with_separators(disclosed.students)});
+  if (merged)
+    basis.add("; bins under {0} students are merged with their neighbours", {std::to_string(disclosed.min_cell)});
   return {"courses-per-student", title, finding, basis, svg.finish(), std::move(table)};
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "desirepath/core/text.h"
-#include "desirepath/queries/known.h"
+#include "desirepath/queries/evidence_settings.h"
 #include "desirepath/reports/axes.h"
 #include "desirepath/reports/palette.h"
 
@@ -44,9 +44,9 @@ Sentence finding_of(const std::vector<GroupDelay>& delays, const Schema& schema,
 }
 
 /// Axis from the least to the most that is drawn, 0 among it.
-Frame frame_of(const std::vector<GroupDelay>& shown, double top, double height) {
+Frame frame_of(const std::vector<GroupDelay>& drawn, double top, double height) {
   double low = 0, high = 0;
-  for (const GroupDelay& delay : shown) {
+  for (const GroupDelay& delay : drawn) {
     low = std::min(low, low_of(delay));
     high = std::max(high, high_of(delay));
   }
@@ -61,14 +61,14 @@ Frame frame_of(const std::vector<GroupDelay>& shown, double top, double height) 
 Figure delay_chart(const std::vector<GroupDelay>& delays, const Schema& schema, const std::string& by,
                    std::optional<std::int64_t> students, std::size_t most) {
   constexpr double row_height = 26, top = 40;
-  std::vector<GroupDelay> shown = delays;
-  shown.resize(std::min(most, delays.size()));
-  std::ranges::stable_sort(shown, std::ranges::greater(), &GroupDelay::effect);
-  const double rows = row_height * static_cast<double>(std::max<std::size_t>(1, shown.size()));
+  std::vector<GroupDelay> drawn = delays;
+  drawn.resize(std::min(most, delays.size()));
+  std::ranges::stable_sort(drawn, std::ranges::greater(), &GroupDelay::effect);
+  const double rows = row_height * static_cast<double>(std::max<std::size_t>(1, drawn.size()));
   const std::string title = by.empty() ? "Courses taken later or earlier than expected" : concat("Delays by ", by);
   const Sentence finding = finding_of(delays, schema, by);
   Svg svg(figure_width, top + rows + 56, title, finding.text);
-  const Frame frame = frame_of(shown, top, rows);
+  const Frame frame = frame_of(drawn, top, rows);
   const auto tick_text = [](double tick) { return (tick > 0 ? "+" : "") + shortest(std::round(100 * tick) / 100); };
   draw_x_axis(svg, frame, ticks_between(frame.x_low, frame.x_high, 6), tick_text,
               by.empty() ? "periods later than the model expects of the very student"
@@ -79,10 +79,10 @@ Figure delay_chart(const std::vector<GroupDelay>& delays, const Schema& schema, 
     svg.text({frame.x(0) + 8, frame.top - 12}, "later →", {small_size, "start", quiet_ink});
   svg.text({figure_width - 12, frame.top - 12}, "students", {small_size, "end", quiet_ink});
   double group_room = 0;
-  for (const GroupDelay& delay : shown)
+  for (const GroupDelay& delay : drawn)
     group_room = std::max(group_room, std::min(120.0, text_width(delay.group, text_size)));
-  for (std::size_t r = 0; r < shown.size(); ++r) {
-    const GroupDelay& delay = shown[r];
+  for (std::size_t r = 0; r < drawn.size(); ++r) {
+    const GroupDelay& delay = drawn[r];
     const double y = top + row_height * (static_cast<double>(r) + 0.5);
     const std::string name = full_name(schema.course(delay.course));
     const bool is_sure = low_of(delay) > 0 || high_of(delay) < 0;
@@ -106,7 +106,7 @@ Figure delay_chart(const std::vector<GroupDelay>& delays, const Schema& schema, 
     svg.text({figure_width - 12, y + 4}, delay.students_disclosed ? with_separators(delay.own.students) : "–",
              {text_size, "end", quiet_ink});
   }
-  if (shown.empty()) svg.text({frame.left, top + 18}, "nothing that can be told", {text_size, "start", quiet_ink});
+  if (drawn.empty()) svg.text({frame.left, top + 18}, "nothing that can be told", {text_size, "start", quiet_ink});
   Table table(
       {{"course"}, {by.empty() ? "group" : by}, {"later", 2}, {"low", 2}, {"high", 2}, {"students"}, {"others"}});
   for (const GroupDelay& delay : delays) {
@@ -125,8 +125,8 @@ Figure delay_chart(const std::vector<GroupDelay>& delays, const Schema& schema, 
                 {"delays_figure_basis_withheld",
                  "n is withheld; students enrolled in two periods or more; bars are 95 % intervals, hollow dots may be "
                  "nothing"});
-  if (shown.size() < delays.size())
-    basis.add("; the {0} surest of {1} are drawn", {std::to_string(shown.size()), with_separators(std::ssize(delays))});
+  if (drawn.size() < delays.size())
+    basis.add("; the {0} surest of {1} are drawn", {std::to_string(drawn.size()), with_separators(std::ssize(delays))});
   return {"delays", title, finding, basis, svg.finish(), std::move(table)};
 }
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "desirepath/core/text.h"
-#include "desirepath/queries/known.h"
+#include "desirepath/queries/evidence_settings.h"
 #include "desirepath/reports/axes.h"
 #include "desirepath/reports/graph_layout.h"
 #include "desirepath/reports/palette.h"
@@ -155,9 +155,9 @@ Figure prerequisite_graph(std::vector<PrerequisiteLink> links, const Schema& sch
   std::ranges::stable_sort(links, std::ranges::greater(), &PrerequisiteLink::score);
   const std::string title = "What students really need before a course";
   const Sentence finding = finding_of(links, schema);
-  std::vector<PrerequisiteLink> shown = links;
-  shown.resize(std::min(most, links.size()));
-  const Network network = network_of(shown);
+  std::vector<PrerequisiteLink> drawn = links;
+  drawn.resize(std::min(most, links.size()));
+  const Network network = network_of(drawn);
   std::vector<BoxSize> boxes;
   for (const Id course : network.courses)
     boxes.push_back({std::min(widest_box, text_width(schema.course(course).name, text_size) + 16), box_height});
@@ -166,9 +166,9 @@ Figure prerequisite_graph(std::vector<PrerequisiteLink> links, const Schema& sch
   Svg svg(width, legend_height + layout.height + 2 * graph_margin, title, finding.text);
   draw_legend(svg, std::ranges::find(links, PrerequisiteKind::found, &PrerequisiteLink::kind) == links.end());
   const Point shift{(width - layout.width) / 2, legend_height + graph_margin};
-  const double strongest = shown.empty() ? 0 : shown.front().score.value_or(0);
-  for (std::size_t e = shown.size(); e-- > 0;)  // the best on top
-    draw_link(svg, shown[e], layout.arrows[e], shift, strongest > 0 && shown[e].score ? *shown[e].score / strongest : 0,
+  const double strongest = drawn.empty() ? 0 : drawn.front().score.value_or(0);
+  for (std::size_t e = drawn.size(); e-- > 0;)  // the best on top
+    draw_link(svg, drawn[e], layout.arrows[e], shift, strongest > 0 && drawn[e].score ? *drawn[e].score / strongest : 0,
               schema);
   for (std::size_t n = 0; n < boxes.size(); ++n)
     draw_course(svg, network.courses[n], boxes[n], {layout.centers[n].x + shift.x, layout.centers[n].y + shift.y},
@@ -181,9 +181,9 @@ Figure prerequisite_graph(std::vector<PrerequisiteLink> links, const Schema& sch
       sentence_of({"prerequisites_figure_basis",
                    "n = {0} students; arrows go from the earlier course to the later one, the thicker the stronger"},
                   {with_separators(students)});
-  if (shown.size() < links.size())
+  if (drawn.size() < links.size())
     basis.add("; the {0} strongest of {1} are drawn",
-              {std::to_string(shown.size()), with_separators(std::ssize(links))});
+              {std::to_string(drawn.size()), with_separators(std::ssize(links))});
   return {"prerequisites", title, finding, basis, svg.finish(), std::move(table)};
 }
 

@@ -9,8 +9,8 @@
 #include "desirepath/core/nearest_name.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
-#include "desirepath/queries/known.h"
-#include "desirepath/queries/shown_states.h"
+#include "desirepath/queries/disclosed_states.h"
+#include "desirepath/queries/evidence_settings.h"
 #include "desirepath/queries/student_groups.h"
 #include "desirepath/reports/report_parts.h"
 #include "desirepath/reports/report_words.h"
@@ -61,39 +61,40 @@ void check_sections(const std::vector<std::string>& wanted) {
 }
 
 /// Whether a course may be named: of all students and of these.
-std::vector<std::uint8_t> tellable_courses(const Cohort& all, const ToldCohort& told_of_all, const Cohort& students,
-                                           const Disclosure& disclosure) {
-  std::set<std::string> told;
-  for (const ToldCohort::CourseCount& entry : told_of_all.courses)
-    told.insert(all.schema().course(entry.course).name);
+std::vector<std::uint8_t> find_disclosed_courses(const Cohort& all, const DisclosedCohort& disclosed_of_all,
+                                                 const Cohort& students, const Disclosure& disclosure) {
+  std::set<std::string> disclosed;
+  for (const DisclosedCohort::CourseCount& entry : disclosed_of_all.courses)
+    disclosed.insert(all.schema().course(entry.course).name);
   const Schema& schema = students.schema();
-  std::vector<std::uint8_t> tellable(static_cast<std::size_t>(schema.course_count()), 0);
+  std::vector<std::uint8_t> disclosed_courses(static_cast<std::size_t>(schema.course_count()), 0);
   for (const CohortSummary::CourseCount& entry : summarise(students).popular) {
-    const bool is_told =
-        told.contains(schema.course(entry.course).name) && disclosure.rests(static_cast<double>(entry.students));
-    tellable[static_cast<std::size_t>(entry.course)] = is_told ? 1 : 0;
+    const bool is_disclosed =
+        disclosed.contains(schema.course(entry.course).name) && disclosure.rests(static_cast<double>(entry.students));
+    disclosed_courses[static_cast<std::size_t>(entry.course)] = is_disclosed ? 1 : 0;
   }
-  return tellable;
+  return disclosed_courses;
 }
 
 /// Of every state: by the course that marks it most and that enough students take, by two where one would be the name
 /// of another state of that step too; else by its number.
-StateNames tellable_names(const ReportContext& context) {
+StateNames disclosed_names(const ReportContext& context) {
   const ReportInput& input = context.input;
   const Model& model = input.states.model();
   if (model.hidden_states() == nullptr) return {};
   constexpr std::size_t enough = 20;
-  const std::vector<std::uint8_t>& tellable = context.tellable(input.states);
+  const std::vector<std::uint8_t>& disclosed_courses = context.disclosed_courses(input.states);
   std::vector<StateProfile> profiles;
   std::map<std::pair<Id, std::string>, int> used;
   const auto by_one = [&](StateProfile profile) {
     profile.marking.resize(std::min<std::size_t>(1, profile.marking.size()));
     return state_name(profile, model.schema());
   };
-  for (ShownState& state : shown_states(input.states.stored, enough, context.disclosure).states) {
+  for (DisclosedState& state : disclosed_states(input.states.stored, enough, context.disclosure).states) {
     if (state.merged > 0) continue;
-    std::erase_if(state.profile.marking,
-                  [&](const StateCourse& entry) { return tellable[static_cast<std::size_t>(entry.course)] == 0; });
+    std::erase_if(state.profile.marking, [&](const StateCourse& entry) {
+      return disclosed_courses[static_cast<std::size_t>(entry.course)] == 0;
+    });
     if (!state.profile.left && state.profile.marking.empty()) continue;
     ++used[{state.profile.step, by_one(state.profile)}];
     profiles.push_back(std::move(state.profile));
@@ -155,12 +156,12 @@ ReportContext::ReportContext(const ReportInput& its_input, const ReportSettings&
     : input(its_input),
       settings(its_settings),
       disclosure(its_settings.disclosure),
-      told(tell(its_input.cohort, its_settings.disclosure)),
-      tellable_to_states(tellable_courses(input.cohort, told, input.states.students, disclosure)),
-      tellable_to_answers(input.answers == nullptr
-                              ? std::vector<std::uint8_t>()
-                              : tellable_courses(input.cohort, told, input.answers->students, disclosure)),
-      state_names(tellable_names(*this)),
+      disclosed(disclose_cohort(its_input.cohort, its_settings.disclosure)),
+      disclosed_to_states(find_disclosed_courses(input.cohort, disclosed, input.states.students, disclosure)),
+      disclosed_to_answers(input.answers == nullptr
+                               ? std::vector<std::uint8_t>()
+                               : find_disclosed_courses(input.cohort, disclosed, input.answers->students, disclosure)),
+      state_names(disclosed_names(*this)),
       prerequisites(ask_prerequisites(*this)) {}
 
 const AskedModel* ReportContext::answering() const {
@@ -194,9 +195,9 @@ Page make_report(const ReportInput& input, const ReportSettings& settings) {
   page.title = settings.title.empty() ? std::string(words::title) : settings.title;
   page.subtitle = input.subtitle.empty() ? Paragraph(sentence_of(words::subtitle)) : input.subtitle;
   page.headline = {
-      {"headline_students", with_separators(context.told.students), std::string(words::students)},
-      {"headline_courses", with_separators(context.told.courses_taken()), std::string(words::courses)},
-      {"headline_enrollments", with_separators(context.told.enrollments), std::string(words::enrollments)},
+      {"headline_students", with_separators(context.disclosed.students), std::string(words::students)},
+      {"headline_courses", with_separators(context.disclosed.courses_taken()), std::string(words::courses)},
+      {"headline_enrollments", with_separators(context.disclosed.enrollments), std::string(words::enrollments)},
       {"headline_periods", std::to_string(input.cohort.schema().period_count()), std::string(words::periods)}};
   page.footer = sentence_of(words::footer, {std::to_string(context.disclosure.least())});
   std::vector<Paragraph> points, missing;

@@ -54,7 +54,7 @@ struct ReportInput {
   std::vector<Paragraph> remarks = {};     // for the card: what a reader should know of how all this was made
   Paragraph subtitle = {};                 // empty: the usual one
   std::uint64_t seed = 1;
-  const Compute& compute;
+  const Executor& executor;
   ProgressSink progress = {};
 };
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "desirepath/core/text.h"
-#include "desirepath/queries/known.h"
+#include "desirepath/queries/evidence_settings.h"
 #include "desirepath/queries/plan.h"
 #include "desirepath/reports/report_parts.h"
 #include "desirepath/reports/report_words.h"
@@ -13,7 +13,7 @@ namespace desirepath::inline reports {
 
 namespace {
 
-constexpr std::size_t shown_pairs = 25, shown_goals = 5, neighbours = 5;
+constexpr std::size_t listed_pairs = 25, listed_goals = 5, neighbours = 5;
 
 /// Why a section of answers is not there; empty: it can be.
 Paragraph why_no_answers(const ReportContext& context, std::string_view section) {
@@ -43,7 +43,7 @@ Table pair_table(const ReportContext& context, const FoundPrerequisites& found) 
               {std::string(words::low), 1},
               {std::string(words::had_it)},
               {std::string(words::status)}});
-  for (std::size_t i = 0; i < std::min(shown_pairs, found.pairs.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(listed_pairs, found.pairs.size()); ++i) {
     const PrerequisitePair& pair = found.pairs[i];
     const auto odds = [&](double errors) {
       return pair.is_disclosed() ? Cell(std::exp(pair.direct - errors * pair.direct_error)) : Cell();
@@ -66,7 +66,7 @@ struct FirstStep {
 std::vector<Id> goals_of(const FoundPrerequisites& found) {
   std::vector<Id> goals;
   for (const PrerequisitePair& pair : found.pairs) {
-    if (goals.size() < shown_goals && found.kind_of(pair) != PrerequisiteKind::declared &&
+    if (goals.size() < listed_goals && found.kind_of(pair) != PrerequisiteKind::declared &&
         std::ranges::find(goals, pair.course) == goals.end())
       goals.push_back(pair.course);
   }
@@ -75,7 +75,8 @@ std::vector<Id> goals_of(const FoundPrerequisites& found) {
 
 constexpr std::int64_t drawn_ways = 400;
 
-std::optional<FirstStep> ask_plan(const ReportContext& context, Id goal, const std::vector<std::uint8_t>& tellable) {
+std::optional<FirstStep> ask_plan(const ReportContext& context, Id goal,
+                                  const std::vector<std::uint8_t>& disclosed_courses) {
   constexpr std::size_t ways = 3;
   const AskedModel& asked = *context.answering();
   const Schema& schema = asked.model().schema();
@@ -84,19 +85,19 @@ std::optional<FirstStep> ask_plan(const ReportContext& context, Id goal, const s
   task.goal.any.emplace_back();
   for (Id t = 1; t < schema.period_count(); ++t)
     task.goal.any.back().push_back(schema.bit(t, goal));
-  Plan plan = make_plan(asked.model(), task, context.input.compute);
+  Plan plan = make_plan(asked.model(), task, context.input.executor);
   const auto students = static_cast<double>(asked.students.student_count());
   std::erase_if(plan.steps, [&](const PlanStep& step) {
-    return step.course == goal || tellable[static_cast<std::size_t>(step.course)] == 0 || step.chance < 0.01 ||
+    return step.course == goal || disclosed_courses[static_cast<std::size_t>(step.course)] == 0 || step.chance < 0.01 ||
            !context.disclosure.rests(step.chance * students);
   });
   if (plan.steps.empty() || !(plan.steps.front().raises() > 0)) return std::nullopt;
   FirstStep first{goal, plan.chance, plan.steps.front(), {}};
   first.ways = find_ways(asked.model(), task, drawn_ways, ways,
-                         context.stream("plans").child(static_cast<std::uint64_t>(goal)), context.input.compute);
+                         context.stream("plans").child(static_cast<std::uint64_t>(goal)), context.input.executor);
   for (PlanWay& way : first.ways) {
     std::erase_if(way.courses, [&](const PlanWay::Entry& entry) {
-      return tellable[static_cast<std::size_t>(schema.course_of(entry.bit))] == 0;
+      return disclosed_courses[static_cast<std::size_t>(schema.course_of(entry.bit))] == 0;
     });
   }
   return first;
@@ -159,9 +160,9 @@ std::optional<FoundPrerequisites> ask_prerequisites(const ReportContext& context
   PrerequisiteOptions options;
   options.students = drawn_for_each;
   options.disclosure = context.disclosure;
-  found.pairs = find_prerequisites(asked->model(), asked->students, options, stream, input.compute, input.progress);
+  found.pairs = find_prerequisites(asked->model(), asked->students, options, stream, input.executor, input.progress);
   const DirectEffects effects = direct_effects(asked->model(), asked->students, context.settings.students,
-                                               stream.child("direct"), input.compute, input.progress);
+                                               stream.child("direct"), input.executor, input.progress);
   found.students = effects.students;
   found.bounds.most_q = context.settings.chance.q;
   add_direct_effects(found.pairs, effects, found.declared, static_cast<double>(context.disclosure.least()));
@@ -221,10 +222,10 @@ ReportPart plans_part(const ReportContext& context) {
     return {std::nullopt, {}, std::move(why)};
   const AskedModel& asked = *context.answering();
   const Schema& schema = asked.model().schema();
-  const std::vector<std::uint8_t>& tellable = context.tellable(asked);
+  const std::vector<std::uint8_t>& disclosed_courses = context.disclosed_courses(asked);
   std::vector<FirstStep> plans;
   for (const Id goal : goals_of(*context.prerequisites)) {
-    if (std::optional<FirstStep> plan = ask_plan(context, goal, tellable)) plans.push_back(std::move(*plan));
+    if (std::optional<FirstStep> plan = ask_plan(context, goal, disclosed_courses)) plans.push_back(std::move(*plan));
   }
   if (plans.empty()) return {std::nullopt, {}, sentence_of(words::plans_none)};
   Table rows({{std::string(words::goal)},
@@ -254,7 +255,7 @@ ReportPart plans_part(const ReportContext& context) {
 ReportPart courses_part(const ReportContext& context) {
   const AskedModel& asked = context.judging();
   const Schema& schema = asked.model().schema();
-  const std::vector<std::uint8_t>& tellable = context.tellable(asked);
+  const std::vector<std::uint8_t>& disclosed_courses = context.disclosed_courses(asked);
   const auto size = static_cast<std::size_t>(schema.course_count());
   std::vector<std::vector<std::string>> before(size), after(size), along(size);
   const auto add = [&](std::vector<std::string>& list, Id course) {
@@ -268,9 +269,9 @@ ReportPart courses_part(const ReportContext& context) {
     }
   }
   for (const CourseLink& link : asked.model().links()) {
-    const bool told =
-        tellable[static_cast<std::size_t>(link.first)] != 0 && tellable[static_cast<std::size_t>(link.second)] != 0;
-    if (!told) continue;
+    const bool disclosed = disclosed_courses[static_cast<std::size_t>(link.first)] != 0 &&
+                           disclosed_courses[static_cast<std::size_t>(link.second)] != 0;
+    if (!disclosed) continue;
     add(along[static_cast<std::size_t>(link.first)], link.second);
     add(along[static_cast<std::size_t>(link.second)], link.first);
   }
@@ -280,15 +281,16 @@ ReportPart courses_part(const ReportContext& context) {
               {std::string(words::comes_before)},
               {std::string(words::comes_after)},
               {std::string(words::goes_with)}});
-  for (const ToldCohort::CourseCount& entry : context.told.courses) {
+  for (const DisclosedCohort::CourseCount& entry : context.disclosed.courses) {
     const auto found = schema.find_course(context.input.cohort.schema().course(entry.course).name);
-    if (!found || tellable[static_cast<std::size_t>(*found)] == 0) continue;
+    if (!found || disclosed_courses[static_cast<std::size_t>(*found)] == 0) continue;
     const auto course = static_cast<std::size_t>(*found);
     const std::optional<std::int64_t> students = entry.students;
-    rows.add_row(
-        {context.course(schema, *found), students ? Cell(*students) : Cell(),
-         students ? Cell(percent(static_cast<double>(*students) / static_cast<double>(context.told.students))) : Cell(),
-         join(before[course], ", "), join(after[course], ", "), join(along[course], ", ")});
+    rows.add_row({context.course(schema, *found), students ? Cell(*students) : Cell(),
+                  students
+                      ? Cell(percent(static_cast<double>(*students) / static_cast<double>(context.disclosed.students)))
+                      : Cell(),
+                  join(before[course], ", "), join(after[course], ", "), join(along[course], ", ")});
   }
   PageSection section{"courses", std::string(words::courses_title)};
   section.finding = sentence_of(words::courses_finding);

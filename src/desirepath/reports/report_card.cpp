@@ -24,22 +24,22 @@ Table model_table(const StoredModel& stored, const std::string& cohort_fingerpri
   add(words::card_parameters, with_separators(stored.model->parameter_count()));
   // Of few students neither their number nor how well they are described.
   const auto students = static_cast<double>(training.students.value_or(0));
-  const bool is_told = !training.students || disclosure.tells(students);
-  if (!is_told)
+  const bool is_disclosed = !training.students || disclosure.allows(students);
+  if (!is_disclosed)
     add(words::card_trained, filled(words::under, {std::to_string(disclosure.least())}));
   else if (training.students)
     add(words::card_trained, with_separators(*training.students));
   // Not the fingerprint: who knows all students but one could try out what the last one took.
-  if (is_told && !training.data_fingerprint.empty())
+  if (is_disclosed && !training.data_fingerprint.empty())
     add(words::card_same, yes_or_no(training.data_fingerprint == cohort_fingerprint));
-  if (is_told && training.log_likelihood)
+  if (is_disclosed && training.log_likelihood)
     add(words::card_likelihood, fixed(rounded_to_error(*training.log_likelihood, std::sqrt(students)), 1));
   if (training.iterations) add(words::card_iterations, with_separators(*training.iterations));
   if (training.converged) add(words::card_converged, yes_or_no(*training.converged));
   for (const auto& [name, value] : training.described)
     add(filled(words::card_option, {name}), value);
   for (const std::string& warning : training.warnings) {
-    if (is_told) add(words::card_warning, warning);
+    if (is_disclosed) add(words::card_warning, warning);
   }
   return rows;
 }
@@ -47,11 +47,11 @@ Table model_table(const StoredModel& stored, const std::string& cohort_fingerpri
 }  // namespace
 
 ReportPart data_part(const ReportContext& context) {
-  const ToldCohort& told = context.told;
-  CohortDescription description(context.input.cohort, told);
+  const DisclosedCohort& disclosed = context.disclosed;
+  CohortDescription description(context.input.cohort, disclosed);
   description.choose_table("courses");
-  const std::string students = with_separators(told.students), mean = fixed(told.mean_courses, 1),
-                    courses = with_separators(told.courses_taken());
+  const std::string students = with_separators(disclosed.students), mean = fixed(disclosed.mean_courses, 1),
+                    courses = with_separators(disclosed.courses_taken());
   PageSection section{"data", std::string(words::data_title)};
   section.finding = sentence_of(
       words::data_finding, {students, mean, courses, std::to_string(context.input.cohort.schema().period_count())});
@@ -59,7 +59,7 @@ ReportPart data_part(const ReportContext& context) {
                      {description.figures()[1], sentence_of(words::histogram_reading)}};
   section.tables.push_back({"popular", std::string(words::popular_caption), description.table(), {}, true});
   return {std::move(section),
-          {sentence_of(words::data_point, {students, with_separators(told.enrollments), courses, mean})},
+          {sentence_of(words::data_point, {students, with_separators(disclosed.enrollments), courses, mean})},
           {}};
 }
 
@@ -68,7 +68,7 @@ ReportPart card_part(const ReportContext& context) {
   PageSection section{"card", std::string(words::card_title)};
   section.finding = sentence_of(words::card_finding);
   section.text = input.remarks;
-  if (const Table filters = filter_table(context.told); filters.row_count() > 0)
+  if (const Table filters = filter_table(context.disclosed); filters.row_count() > 0)
     section.tables.push_back({"filters", std::string(words::card_filters), filters});
   const bool is_two = input.answers != nullptr;
   const auto add = [&](const char* id, std::string_view role, const AskedModel& asked) {
@@ -81,7 +81,7 @@ ReportPart card_part(const ReportContext& context) {
   add("card-model", is_two ? words::card_first : words::card_all, input.states);
   if (is_two) add("card-answers", words::card_answers, *input.answers);
   section.notes = {
-      sentence_of(words::card_students, {with_separators(context.told.students), std::to_string(input.seed),
+      sentence_of(words::card_students, {with_separators(context.disclosed.students), std::to_string(input.seed),
                                          std::to_string(context.disclosure.least())})};
   for (const Pattern& limit : words::limits)
     section.notes.emplace_back(sentence_of(limit));

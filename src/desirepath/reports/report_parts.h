@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "desirepath/queries/disclosed_cohort.h"
 #include "desirepath/queries/inference_accuracy.h"
 #include "desirepath/queries/prerequisites.h"
-#include "desirepath/queries/told_cohort.h"
 #include "desirepath/reports/axes.h"
 #include "desirepath/reports/prerequisite_graph.h"
 #include "desirepath/reports/report.h"
@@ -50,8 +50,8 @@ struct ReportContext {
   const ReportInput& input;
   const ReportSettings& settings;
   const Disclosure& disclosure;
-  ToldCohort told;  // of the cohort as it was given
-  std::vector<std::uint8_t> tellable_to_states, tellable_to_answers;
+  DisclosedCohort disclosed;  // of the cohort as it was given
+  std::vector<std::uint8_t> disclosed_to_states, disclosed_to_answers;
   StateNames state_names;                           // of every state, by courses that may be told; empty without states
   std::optional<FoundPrerequisites> prerequisites;  // where there is an answering model and a period before another
 
@@ -63,8 +63,8 @@ struct ReportContext {
   RandomStream stream(const char* section) const { return RandomStream(input.seed).child("report").child(section); }
   std::string course(const Schema& schema, Id number) const;
   /// Of each course of a model, whether it may be named: of all students and of those it is asked about.
-  const std::vector<std::uint8_t>& tellable(const AskedModel& asked) const {
-    return &asked == &input.states ? tellable_to_states : tellable_to_answers;
+  const std::vector<std::uint8_t>& disclosed_courses(const AskedModel& asked) const {
+    return &asked == &input.states ? disclosed_to_states : disclosed_to_answers;
   }
 };
 

@@ -5,8 +5,8 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/queries/disclosed_states.h"
 #include "desirepath/queries/enrolled_steps.h"
-#include "desirepath/queries/shown_states.h"
 #include "desirepath/queries/state_grid.h"
 #include "desirepath/reports/report_parts.h"
 #include "desirepath/reports/report_words.h"
@@ -16,15 +16,15 @@ namespace desirepath::inline reports {
 
 namespace {
 
-constexpr std::size_t courses_of_a_state = 5, shown_paths = 12, shown_groups = 12;
+constexpr std::size_t courses_of_a_state = 5, listed_paths = 12, listed_groups = 12;
 
 /// A state as a row of a table and as words.
-struct TellableState {
-  ShownState state;
+struct ReportedState {
+  DisclosedState state;
   std::string name;
 };
 
-bool is_kind(const TellableState& entry) {
+bool is_kind(const ReportedState& entry) {
   return entry.state.merged == 0 && is_headline(entry.name);
 }
 
@@ -36,39 +36,40 @@ bool has_course_groups(const Schema& schema) {
 }
 
 /// Each with its share of the students enrolled in the period.
-std::vector<TellableState> states_to_tell(const ReportContext& context) {
-  const std::vector<std::uint8_t>& tellable = context.tellable(context.input.states);
+std::vector<ReportedState> states_to_disclose(const ReportContext& context) {
+  const std::vector<std::uint8_t>& disclosed_courses = context.disclosed_courses(context.input.states);
   const HiddenStates& hidden = *context.states();
-  ShownStates shown = shown_states(context.input.states.stored, 2 * courses_of_a_state, context.disclosure);
+  DisclosedStates found = disclosed_states(context.input.states.stored, 2 * courses_of_a_state, context.disclosure);
   const Index kinds = hidden.state_count() - (hidden.has_left_state() ? 1 : 0);
-  const Vector enrolled = shown.counts.leftCols(kinds).rowwise().sum();
+  const Vector enrolled = found.counts.leftCols(kinds).rowwise().sum();
   Vector others = Vector::Ones(enrolled.size());  // what is left of each step for the merged ones, which come last
-  std::vector<TellableState> told;
-  for (ShownState& state : shown.states) {
+  std::vector<ReportedState> disclosed;
+  for (DisclosedState& state : found.states) {
     if (state.profile.left) continue;
     // Of the students who were enrolled, not of all: who has left is of no kind.
     const Id step = state.profile.step;
     state.profile.share = state.merged > 0     ? others[step]
-                          : enrolled[step] > 0 ? shown.counts(step, state.profile.state) / enrolled[step]
+                          : enrolled[step] > 0 ? found.counts(step, state.profile.state) / enrolled[step]
                                                : 0;
     others[step] = std::max(0.0, others[step] - state.profile.share);
     for (std::vector<StateCourse>* list : {&state.profile.likely, &state.profile.marking}) {
-      std::erase_if(*list,
-                    [&](const StateCourse& entry) { return tellable[static_cast<std::size_t>(entry.course)] == 0; });
+      std::erase_if(*list, [&](const StateCourse& entry) {
+        return disclosed_courses[static_cast<std::size_t>(entry.course)] == 0;
+      });
       list->resize(std::min(list->size(), courses_of_a_state));
     }
     std::string name = state.merged > 0 ? std::string(words::other)
                                         : context.state_names.at({state.profile.step, state.profile.state});
-    told.push_back({std::move(state), std::move(name)});
+    disclosed.push_back({std::move(state), std::move(name)});
   }
-  std::ranges::stable_sort(told, [](const TellableState& a, const TellableState& b) {
+  std::ranges::stable_sort(disclosed, [](const ReportedState& a, const ReportedState& b) {
     const StateProfile &p = a.state.profile, &q = b.state.profile;
     return std::tuple(p.step, a.state.merged > 0, -p.share) < std::tuple(q.step, b.state.merged > 0, -q.share);
   });
-  return told;
+  return disclosed;
 }
 
-Table state_table(const ReportContext& context, const std::vector<TellableState>& told) {
+Table state_table(const ReportContext& context, const std::vector<ReportedState>& disclosed) {
   const Schema& schema = context.input.states.model().schema();
   const auto name = [&](const StateCourse& entry) {
     const Course& course = schema.course(entry.course);
@@ -79,7 +80,7 @@ Table state_table(const ReportContext& context, const std::vector<TellableState>
               {std::string(words::share)},
               {std::string(words::most_taken)},
               {std::string(words::marked_by)}});
-  for (const TellableState& entry : told) {
+  for (const ReportedState& entry : disclosed) {
     std::vector<std::string> likely, marking;
     for (const StateCourse& course : entry.state.profile.likely)
       likely.push_back(concat(name(course), " ", percent(course.probability)));
@@ -93,12 +94,14 @@ Table state_table(const ReportContext& context, const std::vector<TellableState>
 
 Figure grid_figure(const ReportContext& context) {
   const AskedModel& asked = context.input.states;
-  ShownGrid shown = shown_grid(asked.stored, "", context.state_names, context.disclosure, context.input.compute);
-  const std::vector<std::uint8_t>& tellable = context.tellable(asked);
-  shown.withheld += static_cast<std::int64_t>(std::erase_if(
-      shown.courses, [&](const GridCourse& entry) { return tellable[static_cast<std::size_t>(entry.course)] == 0; }));
+  DisclosedGrid found =
+      disclosed_grid(asked.stored, "", context.state_names, context.disclosure, context.input.executor);
+  const std::vector<std::uint8_t>& disclosed_courses = context.disclosed_courses(asked);
+  found.withheld += static_cast<std::int64_t>(std::erase_if(found.courses, [&](const GridCourse& entry) {
+    return disclosed_courses[static_cast<std::size_t>(entry.course)] == 0;
+  }));
   return state_grid_figure(
-      {std::move(shown.courses), std::move(shown.names), shown.period, std::llround(shown.students), shown.withheld},
+      {std::move(found.courses), std::move(found.names), found.period, std::llround(found.students), found.withheld},
       asked.model().schema());
 }
 
@@ -127,7 +130,7 @@ std::string path_text(const StateFlows& flows, const StatePath& path) {
 
 Table path_table(const StateFlows& flows, double students) {
   Table rows({{std::string(words::path)}, {std::string(words::students)}, {std::string(words::share)}});
-  for (std::size_t i = 0; i < std::min(shown_paths, flows.paths.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(listed_paths, flows.paths.size()); ++i) {
     const StatePath& path = flows.paths[i];
     rows.add_row(
         {path_text(flows, path), std::int64_t{std::llround(path.students)}, percent(path.students / students)});
@@ -144,7 +147,7 @@ Table group_table(const ReportContext& context, const StateFlows& flows, const s
               {std::string(words::difference), 3},
               {std::string(words::low), 3},
               {std::string(words::high), 3}});
-  for (std::size_t i = 0; i < std::min(shown_groups, shares.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(listed_groups, shares.size()); ++i) {
     const GroupShare& share = shares[i];
     const PathNode& node = flows.nodes[share.node];
     rows.add_row({node.name, context.input.states.model().schema().period(node.step), share.group, share.share,
@@ -162,7 +165,7 @@ std::vector<Paragraph> add_groups(const ReportContext& context, const StateFlows
   // Shares within groups tell the sizes of nodes; the flows come first.
   if (!flows.exact_sizes) return {sentence_of(words::groups_withheld, {settings.by})};
   const Cohort& students = context.input.states.students;
-  const LabelNull null{label_strata(students, settings.by), context.stream("labels"), context.input.compute};
+  const LabelNull null{label_strata(students, settings.by), context.stream("labels"), context.input.executor};
   const auto [shares, found] =
       compare_groups(flows, paths, groups_of(students, settings.by), context.disclosure, null, settings.chance.q);
   if (shares.empty()) return {sentence_of(words::groups_none, {settings.by})};
@@ -186,23 +189,23 @@ ReportPart states_part(const ReportContext& context) {
   if (context.states() == nullptr) return {std::nullopt, {}, sentence_of(words::no_states)};
   const HiddenStates& states = *context.states();
   const Schema& schema = context.input.states.model().schema();
-  const std::vector<TellableState> told = states_to_tell(context);
+  const std::vector<ReportedState> disclosed = states_to_disclose(context);
   // The largest kind of a period: merged small ones are none.
   const auto first_of = [&](Id step) {
     return std::ranges::find_if(
-        told, [&](const TellableState& entry) { return entry.state.profile.step == step && is_kind(entry); });
+        disclosed, [&](const ReportedState& entry) { return entry.state.profile.step == step && is_kind(entry); });
   };
   const Id last = states.step_count() - 1;
   const auto early = first_of(0), late = first_of(last);
   const auto kinds = std::ranges::count_if(
-      told, [](const TellableState& entry) { return entry.state.profile.step == 0 && is_kind(entry); });
+      disclosed, [](const ReportedState& entry) { return entry.state.profile.step == 0 && is_kind(entry); });
   PageSection section{"states", std::string(words::states_title)};
-  if (early == told.end()) {
+  if (early == disclosed.end()) {
     section.finding = sentence_of(words::states_finding_none);
   } else if (last == 0) {
     section.finding = sentence_of(words::states_finding_one,
                                   {std::to_string(kinds), early->name, percent(early->state.profile.share)});
-  } else if (late == told.end()) {
+  } else if (late == disclosed.end()) {
     section.finding = sentence_of(words::states_finding_early,
                                   {period_of(states, schema, 0), early->name, percent(early->state.profile.share)});
   } else {
@@ -212,22 +215,22 @@ ReportPart states_part(const ReportContext& context) {
   }
   section.text = {sentence_of(words::states_text)};
   if (has_course_groups(schema)) section.figures.push_back({grid_figure(context), sentence_of(words::grid_reading)});
-  section.tables.push_back({"kinds", std::string(words::states_caption), state_table(context, told),
-                            sentence_of(words::states_reading), told.size() > 20});
-  const ShownStates shown = shown_states(context.input.states.stored, 0, context.disclosure);
+  section.tables.push_back({"kinds", std::string(words::states_caption), state_table(context, disclosed),
+                            sentence_of(words::states_reading), disclosed.size() > 20});
+  const DisclosedStates found = disclosed_states(context.input.states.stored, 0, context.disclosure);
   section.notes = {
       sentence_of(last == 0 ? words::states_basis_all : words::states_basis,
-                  {with_separators(std::llround(shown.counts.row(0).sum())), period_of(states, schema, 0)})};
-  if (shown.withheld > 0)
+                  {with_separators(std::llround(found.counts.row(0).sum())), period_of(states, schema, 0)})};
+  if (found.withheld > 0)
     section.notes.push_back(sentence_of(words::states_merged,
-                                        {std::to_string(shown.withheld), std::to_string(context.disclosure.least())}));
+                                        {std::to_string(found.withheld), std::to_string(context.disclosure.least())}));
   std::vector<Paragraph> points;
   const std::int64_t own = context.input.states.students.student_count(), all = context.input.cohort.student_count();
-  if (own != all && context.disclosure.tells(static_cast<double>(own), static_cast<double>(std::max(own, all)))) {
+  if (own != all && context.disclosure.allows(static_cast<double>(own), static_cast<double>(std::max(own, all)))) {
     points.push_back(sentence_of(words::states_students, {with_separators(own), with_separators(all)}));
     section.text.push_back(points.front());
   }
-  if (early != told.end()) {
+  if (early != disclosed.end()) {
     points.push_back(sentence_of(words::states_point, {period_of(states, schema, 0), std::to_string(kinds), early->name,
                                                        percent(early->state.profile.share)}));
   }
@@ -240,7 +243,7 @@ ReportPart flows_part(const ReportContext& context) {
   const AskedModel& asked = context.input.states;
   const Schema& schema = asked.model().schema();
   context.disclosure.require(asked.students.student_count());
-  const std::vector<std::vector<Id>> paths = enrolled_paths(*context.states(), asked.students, context.input.compute);
+  const std::vector<std::vector<Id>> paths = enrolled_paths(*context.states(), asked.students, context.input.executor);
   const StateFlows flows = flows_of(count_paths(paths), asked.model(), context.disclosure, context.state_names);
   const auto students = static_cast<double>(paths.size());
   ReportPart part{PageSection{"flows", std::string(words::flows_title)}, {}, {}};
@@ -257,10 +260,10 @@ ReportPart flows_part(const ReportContext& context) {
   } else {
     constexpr double rounding = 1e-6;
     const bool is_largest = common->students > flows.largest_path - rounding;
-    section.finding = sentence_of(is_largest ? words::flows_finding : words::flows_finding_shown,
+    section.finding = sentence_of(is_largest ? words::flows_finding : words::flows_finding_disclosed,
                                   {path_text(flows, *common), with_separators(std::llround(common->students)),
                                    with_separators(std::ssize(paths))});
-    part.points.push_back(sentence_of(is_largest ? words::flows_point : words::flows_point_shown,
+    part.points.push_back(sentence_of(is_largest ? words::flows_point : words::flows_point_disclosed,
                                       {path_text(flows, *common), percent(common->students / students)}));
   }
   auto surest = flows.flows.end();

@@ -41,7 +41,7 @@ std::vector<TypicalityBin> bins_of(std::vector<double> values, const Disclosure&
   for (const double value : values)
     ++counts[static_cast<std::size_t>(std::floor(std::clamp(value, low, high) / width) - start)];
   std::vector<TypicalityBin> bins;
-  for (const SafeBin& bin : merge_small_bins(counts, 1, disclosure)) {
+  for (const DisclosedBin& bin : merge_small_bins(counts, 1, disclosure)) {
     merged = merged || bin.last > bin.first;
     bins.push_back({(start + static_cast<double>(bin.first)) * width,
                     (start + static_cast<double>(bin.last) + 1) * width, bin.students});
@@ -57,10 +57,10 @@ Table apart_table(const ReportContext& context, const Schema& schema, const std:
               {std::string(words::expected_together), 1},
               {std::string(words::together)}});
   for (const ApartPair& pair : pairs) {
-    const bool told = context.disclosure.tells(static_cast<double>(pair.together));
-    rows.add_row(
-        {context.course(schema, pair.a), context.course(schema, pair.b), pair.both, pair.expected,
-         told ? std::to_string(pair.together) : filled(words::under, {std::to_string(context.disclosure.least())})});
+    const bool disclosed = context.disclosure.allows(static_cast<double>(pair.together));
+    rows.add_row({context.course(schema, pair.a), context.course(schema, pair.b), pair.both, pair.expected,
+                  disclosed ? std::to_string(pair.together)
+                            : filled(words::under, {std::to_string(context.disclosure.least())})});
   }
   return rows;
 }
@@ -89,11 +89,11 @@ ReportPart typicality_part(const ReportContext& context) {
   if (!context.disclosure.rests(static_cast<double>(size)))
     return {std::nullopt, {}, sentence_of(words::typicality_few, {std::to_string(context.disclosure.least())})};
   const StudentScores scores = score_students(asked.model(), EvidenceBatch::of(students),
-                                              asked.model().likelihood_kinds().front(), context.input.compute);
+                                              asked.model().likelihood_kinds().front(), context.input.executor);
   std::string why_not;
   const std::optional<LeftOutScores> left_out =
       left_out_scores(asked.stored, students, scores.kind, LeaveOut::automatic, context.stream("left out"),
-                      context.input.compute, context.input.progress, why_not);
+                      context.input.executor, context.input.progress, why_not);
   const std::vector<double> ranked =
       left_out ? std::vector<double>(left_out->log_likelihood.begin(), left_out->log_likelihood.end())
                : scores.log_likelihood;
@@ -101,11 +101,11 @@ ReportPart typicality_part(const ReportContext& context) {
   const std::vector<std::int64_t> order = least_typical_first(typical);
   const std::string major = usual_major(students);
   const auto tenth = static_cast<std::ptrdiff_t>(size);
-  const auto unusual_told = portray(students, {order.begin(), order.begin() + tenth}, major, context.disclosure),
-             usual_told = portray(students, {order.end() - tenth, order.end()}, major, context.disclosure);
-  if (!unusual_told || !usual_told)
+  const auto unusual_disclosed = portray(students, {order.begin(), order.begin() + tenth}, major, context.disclosure),
+             usual_disclosed = portray(students, {order.end() - tenth, order.end()}, major, context.disclosure);
+  if (!unusual_disclosed || !usual_disclosed)
     return {std::nullopt, {}, sentence_of(words::typicality_few, {std::to_string(context.disclosure.least())})};
-  const GroupPortrait &unusual = *unusual_told, &usual = *usual_told;
+  const GroupPortrait &unusual = *unusual_disclosed, &usual = *usual_disclosed;
   const std::vector<std::string> numbers = {fixed(unusual.courses, 1), fixed(unusual.subjects, 1),
                                             fixed(usual.courses, 1), fixed(usual.subjects, 1)};
   PageSection section{"typicality", std::string(words::typicality_title)};
@@ -144,18 +144,19 @@ ReportPart delays_part(const ReportContext& context) {
   const std::string& by = context.settings.by;
   std::vector<JudgedStudent> judged =
       judge_timings(asked->model(), asked->students, context.settings.students, false, context.stream("delays"),
-                    context.input.compute, context.input.progress);
+                    context.input.executor, context.input.progress);
   const StudentGroups groups =
-      by.empty() ? StudentGroups() : told_groups(groups_of(asked->students, by), context.disclosure);
+      by.empty() ? StudentGroups() : disclosed_groups(groups_of(asked->students, by), context.disclosure);
   std::vector<GroupDelay> delays =
       find_delays(judged, groups.of_student, groups.names, schema.course_count(), context.disclosure);
   ReportPart part{PageSection{"delays", title}, {}, {}};
   PageSection& section = *part.section;
-  const std::optional<std::int64_t> told = disclosed_judged(std::ssize(judged), asked->students, context.disclosure);
-  section.notes = {told ? sentence_of(words::delays_basis, {with_separators(*told)})
-                        : sentence_of(words::delays_basis_withheld)};
+  const std::optional<std::int64_t> disclosed =
+      disclosed_judged(std::ssize(judged), asked->students, context.disclosure);
+  section.notes = {disclosed ? sentence_of(words::delays_basis, {with_separators(*disclosed)})
+                             : sentence_of(words::delays_basis_withheld)};
   if (!by.empty()) {
-    const LabelNull null{label_strata(asked->students, by), context.stream("labels"), context.input.compute};
+    const LabelNull null{label_strata(asked->students, by), context.stream("labels"), context.input.executor};
     const FindingCount found =
         keep_certain_delays(delays, judged, groups, schema.course_count(), null, context.settings.chance.q);
     section.notes.push_back(sentence_of(words::delays_chance, {by, chance_words(found, "difference", "differences")}));
@@ -180,7 +181,7 @@ ReportPart delays_part(const ReportContext& context) {
                               : sentence_of(words::delays_point, {course, later, concat(by, " ", latest->group)}));
   }
   if (!delays.empty())
-    section.figures.push_back({delay_chart(delays, schema, by, told), sentence_of(words::delays_reading)});
+    section.figures.push_back({delay_chart(delays, schema, by, disclosed), sentence_of(words::delays_reading)});
   constexpr double most_by_chance = 0.05;
   constexpr std::size_t most_pairs = 8;
   std::vector<JudgedStudent> single =
@@ -218,11 +219,11 @@ ReportPart calibration_part(const ReportContext& context) {
   std::ranges::sort(held_out);
   const Cohort training = drawn.select(trained), students = drawn.select(held_out);
   if (!context.disclosure.rests(static_cast<double>(held_out.size()))) return {std::nullopt, {}, few};
-  const std::optional<double> seconds = seconds_to_train_alike(asked.stored, training, context.input.compute);
+  const std::optional<double> seconds = seconds_to_train_alike(asked.stored, training, context.input.executor);
   if (!seconds || *seconds > most_seconds) return {std::nullopt, {}, sentence_of(words::calibration_unknown)};
   const std::unique_ptr<Model> alike =
-      train_alike(asked.stored, training, context.input.compute, context.input.progress);
-  const InferenceScore score = infer_period(*alike, training, students, {}, context.input.compute);
+      train_alike(asked.stored, training, context.input.executor, context.input.progress);
+  const InferenceScore score = infer_period(*alike, training, students, {}, context.input.executor);
   const std::vector<CalibrationBin> bins = merge_calibration_bins(score.bins, context.disclosure);
   if (!context.disclosure.rests(static_cast<double>(score.students)) || bins.empty()) return {std::nullopt, {}, few};
   PageSection section{"calibration", std::string(words::calibration_title)};

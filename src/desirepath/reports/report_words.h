@@ -114,8 +114,8 @@ inline constexpr Pattern no_states = {
 // Flows.
 inline constexpr Text flows_title = "How they move from year to year";
 inline constexpr Pattern flows_finding = {"flows_finding", "{1} of {2} students share one path: {0}."};
-inline constexpr Pattern flows_finding_shown = {
-    "flows_finding_shown",
+inline constexpr Pattern flows_finding_disclosed = {
+    "flows_finding_disclosed",
     "{1} of {2} students share the path {0}, the most common of those between named kinds that can be shown."};
 inline constexpr Pattern flows_finding_withheld = {
     "flows_finding_withheld",
@@ -125,8 +125,8 @@ inline constexpr Pattern flows_finding_none = {"flows_finding_none",
                                                "No single path through all periods is taken by {0} students or more."};
 inline constexpr Pattern flows_point = {
     "flows_point", "The most common path of students enrolled in every period is {0} ({1} of all students)."};
-inline constexpr Pattern flows_point_shown = {
-    "flows_point_shown",
+inline constexpr Pattern flows_point_disclosed = {
+    "flows_point_disclosed",
     "Of the paths between named kinds that can be shown, the most common is {0} ({1} of the students)."};
 inline constexpr Pattern flows_point_step = {"flows_point_step",
                                              "Who is in {0} in period {1} goes on to {2} in {3} of all cases."};

@@ -265,14 +265,14 @@ Sentence finding_of(const StateFlows& flows, const std::vector<std::size_t>& hig
     for (const PathFlow& flow : flows.flows) {
       if (flow.from == highlight.back() && (next == nullptr || flow.probability > next->probability)) next = &flow;
     }
-    const auto told = std::ranges::find(flows.paths, highlight, &StatePath::nodes);
+    const auto disclosed = std::ranges::find(flows.paths, highlight, &StatePath::nodes);
     Sentence finding = sentence_of({"sankey_highlight", "The path {0}"}, {words_of(flows, highlight)});
-    if (told != flows.paths.end())
+    if (disclosed != flows.paths.end())
       finding.add(" is taken by {0} students, {1}",
-                  {with_separators(rounded(told->students)), percent(told->students / all)});
+                  {with_separators(rounded(disclosed->students)), percent(disclosed->students / all)});
     if (next != nullptr) {
       finding.add(
-          told != flows.paths.end() ? "; leads most often, by {0}, to {1}" : " leads most often, by {0}, to {1}",
+          disclosed != flows.paths.end() ? "; leads most often, by {0}, to {1}" : " leads most often, by {0}, to {1}",
           {percent(next->probability), flows.nodes[next->to].name});
     }
     finding.add(".");
@@ -352,9 +352,9 @@ void draw_key(Svg& svg, const StateFlows& flows, const SankeyLayout& layout, dou
 /// Whether all its flows can be told.
 bool is_drawn(const StateFlows& flows, const StatePath& path) {
   for (std::size_t i = 1; i < path.nodes.size(); ++i) {
-    const bool is_told = std::ranges::any_of(
+    const bool is_disclosed = std::ranges::any_of(
         flows.flows, [&](const PathFlow& flow) { return flow.from == path.nodes[i - 1] && flow.to == path.nodes[i]; });
-    if (!is_told) return false;
+    if (!is_disclosed) return false;
   }
   return true;
 }

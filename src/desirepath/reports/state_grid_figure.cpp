@@ -7,7 +7,7 @@
 #include <set>
 
 #include "desirepath/core/text.h"
-#include "desirepath/queries/known.h"
+#include "desirepath/queries/evidence_settings.h"
 #include "desirepath/reports/axes.h"
 #include "desirepath/reports/palette.h"
 

@@ -176,22 +176,22 @@ void Svg::open_group(std::string_view attributes, std::string_view tooltip) {
 }
 
 void Svg::label(Point at, std::string_view words, double room, const TextStyle& style) {
-  const std::string shown = fitted(words, room / weight_of(style), style.size);
-  if (shown == words) return text(at, words, style);
+  const std::string disclosed = fitted(words, room / weight_of(style), style.size);
+  if (disclosed == words) return text(at, words, style);
   open_group("class=\"cut\"", words);
-  text(at, shown, style);
+  text(at, disclosed, style);
   close_group();
 }
 
 std::size_t Svg::wrapped_label(Point at, std::string_view words, double room, std::size_t lines, double line_height,
                                const TextStyle& style) {
-  const std::vector<std::string> shown = wrapped(words, room / weight_of(style), style.size, lines);
-  const bool is_cut = !trimmed(words).ends_with(shown.back());
+  const std::vector<std::string> disclosed = wrapped(words, room / weight_of(style), style.size, lines);
+  const bool is_cut = !trimmed(words).ends_with(disclosed.back());
   if (is_cut) open_group("class=\"cut\"", words);
-  for (std::size_t i = 0; i < shown.size(); ++i)
-    text({at.x, at.y + line_height * static_cast<double>(i)}, shown[i], style);
+  for (std::size_t i = 0; i < disclosed.size(); ++i)
+    text({at.x, at.y + line_height * static_cast<double>(i)}, disclosed[i], style);
   if (is_cut) close_group();
-  return shown.size();
+  return disclosed.size();
 }
 
 void Svg::text(Point at, std::string_view words, const TextStyle& style) {

@@ -83,11 +83,11 @@ class UniversityRows : public RowSource {
 
 }  // namespace
 
-Prepared synthetic_cohort(const SyntheticOptions& options, const TableOptions& table, const Compute& compute,
+Prepared synthetic_cohort(const SyntheticOptions& options, const TableOptions& table, const Executor& executor,
                           const ProgressSink& progress) {
   const SyntheticUniversity university(options);
   return prepare_rows({"synthetic university", std::make_unique<UniversityRows>(university), course_table(university)},
-                      table, compute, progress);
+                      table, executor, progress);
 }
 
 }  // namespace desirepath::inline simulation

@@ -10,7 +10,7 @@ namespace desirepath::inline simulation {
 
 /// What `prepare` makes of the files that write_synthetic_university() writes, with the list of courses: the same
 /// students, the same fingerprint. table.courses_file stays empty.
-Prepared synthetic_cohort(const SyntheticOptions& options, const TableOptions& table, const Compute& compute,
+Prepared synthetic_cohort(const SyntheticOptions& options, const TableOptions& table, const Executor& executor,
                           const ProgressSink& progress = {});
 
 }  // namespace desirepath::inline simulation

@@ -233,7 +233,7 @@ std::string SyntheticUniversity::last_complete_term() const {
 }
 
 SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const std::filesystem::path& folder,
-                                          Overwrite overwrite, const Compute& compute, const ProgressSink& progress) {
+                                          Overwrite overwrite, const Executor& executor, const ProgressSink& progress) {
   const SyntheticUniversity university(options);
   FileSet files(folder, overwrite);
   AtomicFile& enrollments = files.add("enrollments.csv");
@@ -268,7 +268,7 @@ SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const
     summary.add(block.summary);
     if (progress) progress({"simulate", static_cast<double>(summary.students) / static_cast<double>(options.students)});
   };
-  compute.ordered(give, make, write);
+  executor.ordered(give, make, write);
   truth.write(synthetic_truth(university, summary, digest.finish().hex()));
   files.commit();
   return written;

@@ -113,7 +113,7 @@ class SyntheticUniversity {
 /// where it is missing; each appears whole or not at all. Needs memory for a few blocks of students, whatever their
 /// number.
 SyntheticFiles write_synthetic_university(const SyntheticOptions& options, const std::filesystem::path& folder,
-                                          Overwrite overwrite, const Compute& compute,
+                                          Overwrite overwrite, const Executor& executor,
                                           const ProgressSink& progress = {});
 
 }  // namespace desirepath::inline simulation

@@ -11,7 +11,7 @@ int main() {
   std::ofstream("t.csv") << "student,period,course\na,1,A\na,2,B\nb,1,A\n";
   desirepath::TableOptions options;
   options.min_takers = 1;
-  const auto prepared = desirepath::prepare_cohort({"t.csv"}, options, desirepath::Compute(2));
+  const auto prepared = desirepath::prepare_cohort({"t.csv"}, options, desirepath::Executor(2));
   desirepath::Matrix matrix = desirepath::Matrix::Identity(7, 7);
   matrix.conservativeResize(33, 5);
   matrix.setOnes();

@@ -21,14 +21,14 @@ int main() {
   }
   parts.enrollments = std::move(enrollments).build();
   const Cohort cohort(std::move(parts));
-  const Compute compute(1);
+  const Executor executor(1);
   FitOptions options("cmm+bernoulli");
   options.set("states", 2);
-  const FitResult fit = fit_model(cohort, options, {compute});
+  const FitResult fit = fit_model(cohort, options, {executor});
   save_model(*fit.model, "{}", "a.desirepath", Overwrite::allow);
   const StoredModel stored = load_model("a.desirepath");
   const double total =
-      stored.model->log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, compute).value.sum();
+      stored.model->log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, executor).value.sum();
   std::cout << stored.model->name() << ' ' << total << ' ' << fit.log_likelihood << '\n';
   return std::abs(total - fit.log_likelihood) < 1e-9 ? 0 : 1;
 }

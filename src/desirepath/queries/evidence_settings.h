@@ -10,7 +10,7 @@
 
 namespace desirepath::inline queries {
 
-struct KnownSettings {
+struct EvidenceSettings {
   std::vector<std::string> took, not_taken, student, known_periods;
 
   void declare(SettingVisitor& visit);
@@ -19,7 +19,7 @@ struct KnownSettings {
 /// Of the evidence table, else the cohort, else one student of whom nothing is known; then the single courses, for
 /// every student. Throws OptionError for an unknown student or period, InputError for a course that is not there and
 /// for courses that contradict each other or the record.
-EvidenceBatch what_is_known(const QueryInput& input, const KnownSettings& settings);
+EvidenceBatch what_is_known(const QueryInput& input, const EvidenceSettings& settings);
 
 /// The bit "COURSE@PERIOD" names; of a model of one period "COURSE" does. Throws InputError that names the nearest.
 Id parse_bit(const Schema& schema, const std::string& text);
@@ -29,7 +29,7 @@ std::vector<Id> parse_periods(const Schema& schema, const std::vector<std::strin
 /// Students of whom nothing is known, numbered from 1.
 EvidenceBatch nothing_known(const Schema& schema, std::int64_t students);
 /// p(bit = 1) of every bit before anything is known.
-Vector usual_shares(const Model& model, const Compute& compute);
+Vector usual_shares(const Model& model, const Executor& executor);
 /// All that is known of a student, under the same name.
 void add_student(EvidenceBuilder& rows, const EvidenceBatch& from, std::int64_t student);
 
@@ -37,6 +37,6 @@ void add_student(EvidenceBuilder& rows, const EvidenceBatch& from, std::int64_t 
 std::string full_name(const Course& course);
 
 /// Throws InputError where a student's evidence has probability 0 under the model.
-void require_possible(const Model& model, const EvidenceBatch& evidence, const Compute& compute);
+void require_possible(const Model& model, const EvidenceBatch& evidence, const Executor& executor);
 
 }  // namespace desirepath::inline queries

@@ -7,7 +7,7 @@
 
 namespace desirepath::inline disclosure {
 
-struct SafeBin {
+struct DisclosedBin {
   std::int64_t first = 0, last = 0;  // values in the bin, both included
   std::int64_t students = 0;
   bool open = false;  // and above: how far is not told
@@ -15,16 +15,16 @@ struct SafeBin {
 
 /// Bins of `width` values, wider where few students (but some) would stand in one. counts: students of each value from
 /// 0. Where the highest values are pooled the last bin is open, for else its end is one student's value.
-std::vector<SafeBin> merge_small_bins(const std::vector<std::int64_t>& counts, std::int64_t width,
-                                      const Disclosure& disclosure);
+std::vector<DisclosedBin> merge_small_bins(const std::vector<std::int64_t>& counts, std::int64_t width,
+                                           const Disclosure& disclosure);
 
 /// The same where the sum of all students' values is told too, and their standard deviation.
-struct SafeHistogram {
-  std::vector<SafeBin> bins;        // none: no choice of them may be told
+struct DisclosedHistogram {
+  std::vector<DisclosedBin> bins;   // none: no choice of them may be told
   std::optional<double> deviation;  // rounded
 };
 /// As fine bins and as many digits as keep, for every value of few students, both nobody and enough possible.
-SafeHistogram histogram_beside_sum(const std::vector<std::int64_t>& counts, std::int64_t width,
-                                   const Disclosure& disclosure);
+DisclosedHistogram histogram_beside_sum(const std::vector<std::int64_t>& counts, std::int64_t width,
+                                        const Disclosure& disclosure);
 
 }  // namespace desirepath::inline disclosure

@@ -1,6 +1,6 @@
-#include "desirepath/disclosure/safe_table.h"
+#include "desirepath/disclosure/disclosed_table.h"
 
-#include "desirepath/disclosure/safe_network.h"
+#include "desirepath/disclosure/disclosed_network.h"
 
 namespace desirepath::inline disclosure {
 

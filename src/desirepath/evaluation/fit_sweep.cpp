@@ -1,4 +1,4 @@
-#include "desirepath/evaluation/many_fits.h"
+#include "desirepath/evaluation/fit_sweep.h"
 
 #include <algorithm>
 #include <cmath>

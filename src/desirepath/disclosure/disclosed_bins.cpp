@@ -1,4 +1,4 @@
-#include "desirepath/disclosure/safe_bins.h"
+#include "desirepath/disclosure/disclosed_bins.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,12 +9,12 @@ namespace desirepath::inline disclosure {
 
 namespace {
 
-std::vector<SafeBin> merged_bins(const std::vector<std::int64_t>& counts, std::int64_t width,
-                                 const Disclosure& disclosure) {
-  std::vector<SafeBin> bins;
+std::vector<DisclosedBin> merged_bins(const std::vector<std::int64_t>& counts, std::int64_t width,
+                                      const Disclosure& disclosure) {
+  std::vector<DisclosedBin> bins;
   const auto size = static_cast<std::int64_t>(counts.size());
   for (std::int64_t first = 0; first < size; first += width) {
-    SafeBin bin{first, std::min(first + width, size) - 1, 0};
+    DisclosedBin bin{first, std::min(first + width, size) - 1, 0};
     for (std::int64_t v = bin.first; v <= bin.last; ++v)
       bin.students += counts[static_cast<std::size_t>(v)];
     bins.push_back(bin);
@@ -23,7 +23,7 @@ std::vector<SafeBin> merged_bins(const std::vector<std::int64_t>& counts, std::i
   while (bins.size() > 1) {
     std::size_t worst = bins.size();
     for (std::size_t b = 0; b < bins.size(); ++b) {
-      const bool small = !disclosure.tells(static_cast<double>(bins[b].students));
+      const bool small = !disclosure.allows(static_cast<double>(bins[b].students));
       if (small && (worst == bins.size() || bins[b].students < bins[worst].students)) worst = b;
     }
     if (worst == bins.size()) break;
@@ -38,9 +38,9 @@ std::vector<SafeBin> merged_bins(const std::vector<std::int64_t>& counts, std::i
 }
 
 /// The end of the last bin says nothing of who stands in it.
-std::vector<SafeBin> without_end(std::vector<SafeBin> bins, std::int64_t width) {
+std::vector<DisclosedBin> without_end(std::vector<DisclosedBin> bins, std::int64_t width) {
   if (bins.empty()) return bins;
-  SafeBin& last = bins.back();
+  DisclosedBin& last = bins.back();
   last.open = last.last - last.first >= width;
   last.last = last.first + (last.open ? 2 : 1) * width - 1;
   return bins;
@@ -48,8 +48,8 @@ std::vector<SafeBin> without_end(std::vector<SafeBin> bins, std::int64_t width) 
 
 }  // namespace
 
-std::vector<SafeBin> merge_small_bins(const std::vector<std::int64_t>& counts, std::int64_t width,
-                                      const Disclosure& disclosure) {
+std::vector<DisclosedBin> merge_small_bins(const std::vector<std::int64_t>& counts, std::int64_t width,
+                                           const Disclosure& disclosure) {
   return without_end(merged_bins(counts, width, disclosure), width);
 }
 
@@ -104,8 +104,8 @@ struct Moments {
 };
 
 /// Whether a value can have `here` students beside the bins and the moments.
-bool is_possible(const std::vector<SafeBin>& bins, const SafeBin& own, std::int64_t value, std::int64_t here,
-                 const Moments& told) {
+bool is_possible(const std::vector<DisclosedBin>& bins, const DisclosedBin& own, std::int64_t value, std::int64_t here,
+                 const Moments& disclosed) {
   if (here > own.students) return false;
   std::vector<Stretch> stretches;
   double least = 0, most = 0;
@@ -114,7 +114,7 @@ bool is_possible(const std::vector<SafeBin>& bins, const SafeBin& own, std::int6
     least += static_cast<double>(low * students);
     most += static_cast<double>(high * students);
   };
-  for (const SafeBin& bin : bins) {
+  for (const DisclosedBin& bin : bins) {
     if (&bin != &own) add(bin.first, bin.last, bin.students);
   }
   add(value, value, here);
@@ -123,19 +123,20 @@ bool is_possible(const std::vector<SafeBin>& bins, const SafeBin& own, std::int6
   if (!wide && here != own.students) return false;
   add(own.first == value && wide ? own.first + 1 : own.first, own.last == value && wide ? own.last - 1 : own.last,
       own.students - here);
-  if (told.sum < least || told.sum > most) return false;
+  if (disclosed.sum < least || disclosed.sum > most) return false;
   // Whole students cannot have every sum of squares: one who moves by a course changes it by so much.
   const double step = 2 * static_cast<double>(bins.back().last) + 1;
-  return least_squares(stretches, told.sum) + step <= told.most_squares &&
-         most_squares(stretches, told.sum) - step >= told.least_squares;
+  return least_squares(stretches, disclosed.sum) + step <= disclosed.most_squares &&
+         most_squares(stretches, disclosed.sum) - step >= disclosed.least_squares;
 }
 
-bool are_safe(const std::vector<SafeBin>& bins, const std::vector<std::int64_t>& counts, const Moments& told,
-              const Disclosure& disclosure) {
-  return std::ranges::all_of(bins, [&](const SafeBin& bin) {
+bool are_disclosed(const std::vector<DisclosedBin>& bins, const std::vector<std::int64_t>& counts,
+                   const Moments& disclosed, const Disclosure& disclosure) {
+  return std::ranges::all_of(bins, [&](const DisclosedBin& bin) {
     for (std::int64_t v = bin.first; v <= bin.last; ++v) {
-      if (disclosure.tells(static_cast<double>(counts[static_cast<std::size_t>(v)]))) continue;
-      if (!is_possible(bins, bin, v, 0, told) || !is_possible(bins, bin, v, disclosure.least(), told)) return false;
+      if (disclosure.allows(static_cast<double>(counts[static_cast<std::size_t>(v)]))) continue;
+      if (!is_possible(bins, bin, v, 0, disclosed) || !is_possible(bins, bin, v, disclosure.least(), disclosed))
+        return false;
     }
     return true;
   });
@@ -143,8 +144,8 @@ bool are_safe(const std::vector<SafeBin>& bins, const std::vector<std::int64_t>&
 
 }  // namespace
 
-SafeHistogram histogram_beside_sum(const std::vector<std::int64_t>& counts, std::int64_t width,
-                                   const Disclosure& disclosure) {
+DisclosedHistogram histogram_beside_sum(const std::vector<std::int64_t>& counts, std::int64_t width,
+                                        const Disclosure& disclosure) {
   double students = 0, sum = 0, squares = 0;
   for (std::size_t v = 0; v < counts.size(); ++v) {
     const auto value = static_cast<double>(v), here = static_cast<double>(counts[v]);
@@ -154,17 +155,20 @@ SafeHistogram histogram_beside_sum(const std::vector<std::int64_t>& counts, std:
   }
   const double mean = sum / std::max(1.0, students);
   const double deviation = std::sqrt(std::max(0.0, squares / std::max(1.0, students) - mean * mean));
-  const auto second = [&](double told) { return students * (std::max(0.0, told) * std::max(0.0, told) + mean * mean); };
+  const auto second = [&](double disclosed) {
+    return students * (std::max(0.0, disclosed) * std::max(0.0, disclosed) + mean * mean);
+  };
   constexpr double unlimited = std::numeric_limits<double>::infinity();
   for (const bool with_deviation : {true, false}) {
     for (std::int64_t wide = width;; wide *= 2) {
-      const std::vector<SafeBin> bins = merged_bins(counts, wide, disclosure);
+      const std::vector<DisclosedBin> bins = merged_bins(counts, wide, disclosure);
       for (const double digit : with_deviation ? std::vector<double>{0.1, 0.5, 1} : std::vector<double>{0}) {
-        const double told = with_deviation ? digit * std::round(deviation / digit) : 0;
-        const Moments moments = with_deviation ? Moments{sum, second(told - digit / 2), second(told + digit / 2)}
-                                               : Moments{sum, 0, unlimited};
-        if (!are_safe(bins, counts, moments, disclosure)) continue;
-        return {without_end(bins, wide), with_deviation ? std::optional(told) : std::nullopt};
+        const double disclosed = with_deviation ? digit * std::round(deviation / digit) : 0;
+        const Moments moments = with_deviation
+                                    ? Moments{sum, second(disclosed - digit / 2), second(disclosed + digit / 2)}
+                                    : Moments{sum, 0, unlimited};
+        if (!are_disclosed(bins, counts, moments, disclosure)) continue;
+        return {without_end(bins, wide), with_deviation ? std::optional(disclosed) : std::nullopt};
       }
       if (bins.size() <= 1) break;
     }

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <set>
 
-#include "desirepath/disclosure/safe_network.h"
-#include "desirepath/disclosure/safe_table.h"
+#include "desirepath/disclosure/disclosed_network.h"
+#include "desirepath/disclosure/disclosed_table.h"
 #include "desirepath/queries/node_choice.h"
 #include "desirepath/queries/pathways.h"
 #include "desirepath/queries/state_names.h"
@@ -108,7 +108,7 @@ Nodes nodes_of(const NodeChoice& choice, const FlowTask& task) {
     }
     if (choice.is_mixed(step)) {
       other.kind = NodeKind::either;
-      other.all_but_few = !task.disclosure.tells(choice.not_enrolled(step));
+      other.all_but_few = !task.disclosure.allows(choice.not_enrolled(step));
       other.name = name_of_reasons(other, choice);
       add_merged(other);
     } else {
@@ -155,7 +155,7 @@ StepTable table_between(const std::vector<PathNode>& nodes, const Links& between
 }
 
 /// Whether the flows could be told were all states one: else merging states does not help.
-bool can_tell_reasons(const std::vector<PathNode>& nodes, const Links& between, Id step, const FlowTask& task) {
+bool can_disclose_reasons(const std::vector<PathNode>& nodes, const Links& between, Id step, const FlowTask& task) {
   std::vector<PathNode> coarse;
   std::vector<std::size_t> number(nodes.size());
   for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -192,8 +192,8 @@ std::optional<HiddenLinks> hidden_links(const std::vector<PathNode>& nodes, cons
 
 /// Paths are parts of flows: one of a hidden flow would tell of it, and what is left of a flow beside the paths that
 /// are told must be nobody or enough.
-void tell_paths(const std::map<std::vector<std::size_t>, double>& along, const Links& shown,
-                const Disclosure& disclosure, StateFlows& flows) {
+void disclose_paths(const std::map<std::vector<std::size_t>, double>& along, const Links& disclosed,
+                    const Disclosure& disclosure, StateFlows& flows) {
   const auto links = [](const StatePath& path) {
     std::vector<std::pair<std::size_t, std::size_t>> pairs;
     for (std::size_t i = 1; i < path.nodes.size(); ++i)
@@ -208,22 +208,22 @@ void tell_paths(const std::map<std::vector<std::size_t>, double>& along, const L
   // Of those in a node: who come by the path's way and leave by another, come by another and leave by its way, neither.
   const auto crosses_few = [&](const StatePath& path) {
     for (std::size_t i = 1; i + 1 < path.nodes.size(); ++i) {
-      const double in = shown.at({path.nodes[i - 1], path.nodes[i]}),
-                   out = shown.at({path.nodes[i], path.nodes[i + 1]});
-      if (!disclosure.tells(in - path.students) || !disclosure.tells(out - path.students) ||
-          !disclosure.tells(size.at(path.nodes[i]) - in - out + path.students))
+      const double in = disclosed.at({path.nodes[i - 1], path.nodes[i]}),
+                   out = disclosed.at({path.nodes[i], path.nodes[i + 1]});
+      if (!disclosure.allows(in - path.students) || !disclosure.allows(out - path.students) ||
+          !disclosure.allows(size.at(path.nodes[i]) - in - out + path.students))
         return true;
     }
     return false;
   };
   for (const auto& [nodes, count] : along) {
     StatePath path{nodes, count};
-    const bool open = std::ranges::all_of(links(path), [&](const auto& link) { return shown.contains(link); });
+    const bool open = std::ranges::all_of(links(path), [&](const auto& link) { return disclosed.contains(link); });
     if (!open || !disclosure.rests(count) || crosses_few(path)) continue;
     // Were its nodes as small as they are told, so many would take it at least: fewer would tell that a node is larger.
     double least = 0;
     for (const auto& link : links(path))
-      least += shown.at(link);
+      least += disclosed.at(link);
     for (std::size_t i = 1; i + 1 < nodes.size(); ++i)
       least -= flows.nodes[nodes[i]].students;
     if (count >= least) flows.paths.push_back(std::move(path));
@@ -231,7 +231,7 @@ void tell_paths(const std::map<std::vector<std::size_t>, double>& along, const L
   std::ranges::stable_sort(flows.paths, std::ranges::greater(), &StatePath::students);
   for (bool changed = true; changed;) {
     changed = false;
-    Links rest = shown;
+    Links rest = disclosed;
     for (const StatePath& path : flows.paths) {
       for (const auto& link : links(path))
         rest[link] -= path.students;
@@ -239,7 +239,7 @@ void tell_paths(const std::map<std::vector<std::size_t>, double>& along, const L
     for (std::size_t p = flows.paths.size(); p-- > 0 && !changed;) {
       const bool tells = std::ranges::any_of(links(flows.paths[p]), [&](const auto& link) {
         constexpr double rounding = 1e-6;
-        return rest[link] > rounding && !disclosure.tells(rest[link]);
+        return rest[link] > rounding && !disclosure.allows(rest[link]);
       });
       if (!tells) continue;
       flows.paths.erase(flows.paths.begin() + static_cast<std::ptrdiff_t>(p));
@@ -289,26 +289,26 @@ CountedFlows count_flows(const NodeChoice& choice, const FlowTask& task) {
 }
 
 /// The sizes of nodes are told as the nodes say.
-StateFlows told_flows(CountedFlows counted, const HiddenLinks& hidden, const Disclosure& disclosure) {
+StateFlows disclosed_flows(CountedFlows counted, const HiddenLinks& hidden, const Disclosure& disclosure) {
   StateFlows flows;
   flows.exact_sizes = std::ranges::all_of(counted.nodes, &PathNode::is_exact);
   for (const auto& [nodes, count] : counted.along)
     flows.students += count;
   flows.nodes = std::move(counted.nodes);
-  Links shown;
+  Links disclosed;
   for (const auto& [link, count] : counted.between) {
     if (hidden.contains(link))
       flows.withheld += count;
     else
-      shown.insert({link, count});
+      disclosed.insert({link, count});
   }
   std::vector<double> in(flows.nodes.size(), 0), out(flows.nodes.size(), 0);
-  for (const auto& [link, count] : shown) {
+  for (const auto& [link, count] : disclosed) {
     out[link.first] += count;
     in[link.second] += count;
   }
   constexpr double rounding = 1e-6;
-  for (const auto& [link, count] : shown) {
+  for (const auto& [link, count] : disclosed) {
     const PathNode& from = flows.nodes[link.first];  // its students not yet overwritten by what is told
     const double of = from.is_exact ? from.students : out[link.first];
     flows.flows.push_back({link.first, link.second, count, count / of, std::abs(of - from.students) < rounding});
@@ -318,7 +318,7 @@ StateFlows told_flows(CountedFlows counted, const HiddenLinks& hidden, const Dis
   }
   flows.steps = enrolled_in_steps(flows);
   std::ranges::stable_sort(flows.flows, std::ranges::greater(), &PathFlow::students);
-  tell_paths(counted.along, shown, disclosure, flows);
+  disclose_paths(counted.along, disclosed, disclosure, flows);
   return flows;
 }
 
@@ -333,10 +333,10 @@ StateFlows flows_with_sizes(NodeChoice choice, const FlowTask& task) {
       again = !here;
       if (here)
         hidden.merge(*here);
-      else if (can_tell_reasons(counted.nodes, counted.between, step, task) || !choice.merge_reasons(step))
+      else if (can_disclose_reasons(counted.nodes, counted.between, step, task) || !choice.merge_reasons(step))
         choice.merge_more(step);
     }
-    if (!again) return told_flows(std::move(counted), hidden, task.disclosure);
+    if (!again) return disclosed_flows(std::move(counted), hidden, task.disclosure);
   }
 }
 
@@ -368,10 +368,10 @@ std::optional<StateFlows> flows_without_sizes(const NodeChoice& choice, const Fl
   for (std::size_t f = 0; f < flows.size(); ++f) {
     const StudentFlow& flow = flows[f];
     const bool is_size = flow.from < count;
-    if (is_size) counted.nodes[flow.from].is_exact = !flow.is_never_told && (*flags)[f] == 0;
+    if (is_size) counted.nodes[flow.from].is_exact = !flow.is_never_disclosed && (*flags)[f] == 0;
     if (!is_size && (*flags)[f] != 0) hidden.insert({flow.from - count, flow.to});
   }
-  return told_flows(std::move(counted), hidden, task.disclosure);
+  return disclosed_flows(std::move(counted), hidden, task.disclosure);
 }
 
 }  // namespace
@@ -390,15 +390,16 @@ StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosu
   exact.largest_path = largest;
   const bool is_merged = exact.nodes.size() < nodes_of(choice, task).nodes.size();
   if (exact.withheld <= 0 && !is_merged) return exact;
-  std::optional<StateFlows> told = flows_without_sizes(choice, task);
-  if (told) told->largest_path = largest;
+  std::optional<StateFlows> disclosed = flows_without_sizes(choice, task);
+  if (disclosed) disclosed->largest_path = largest;
   // With sizes, every step adds up to the same students. More nodes, or many more flows, are worth more.
   constexpr double much = 0.25;
   const double all = exact.students * static_cast<double>(states.step_count() - 1);
   const bool is_better =
-      told && (told->nodes.size() > exact.nodes.size() ||
-               (told->nodes.size() == exact.nodes.size() && told->withheld + much * all < exact.withheld));
-  return is_better ? std::move(*told) : exact;
+      disclosed &&
+      (disclosed->nodes.size() > exact.nodes.size() ||
+       (disclosed->nodes.size() == exact.nodes.size() && disclosed->withheld + much * all < exact.withheld));
+  return is_better ? std::move(*disclosed) : exact;
 }
 
 }  // namespace desirepath::inline queries

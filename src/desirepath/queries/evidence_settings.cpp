@@ -1,4 +1,4 @@
-#include "desirepath/queries/known.h"
+#include "desirepath/queries/evidence_settings.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace desirepath::inline queries {
 
-void KnownSettings::declare(SettingVisitor& visit) {
+void EvidenceSettings::declare(SettingVisitor& visit) {
   visit(Setting("took", "a course known to be taken, may be given again").taking("COURSE@PERIOD").undivided(), took);
   visit(Setting("not", "a course known not to be taken, may be given again").taking("COURSE@PERIOD").undivided(),
         not_taken);
@@ -56,10 +56,10 @@ EvidenceBatch nothing_known(const Schema& schema, std::int64_t students) {
   return std::move(blank).build();
 }
 
-Vector usual_shares(const Model& model, const Compute& compute) {
+Vector usual_shares(const Model& model, const Executor& executor) {
   std::vector<Id> bits(static_cast<std::size_t>(model.schema().bit_count()));
   std::iota(bits.begin(), bits.end(), 0);
-  return model.marginals(nothing_known(model.schema(), 1), bits, compute).value.row(0);
+  return model.marginals(nothing_known(model.schema(), 1), bits, executor).value.row(0);
 }
 
 void add_student(EvidenceBuilder& rows, const EvidenceBatch& from, std::int64_t student) {
@@ -83,7 +83,7 @@ EvidenceBatch of_students(const EvidenceBatch& all, const std::vector<std::strin
 
 }  // namespace
 
-EvidenceBatch what_is_known(const QueryInput& input, const KnownSettings& settings) {
+EvidenceBatch what_is_known(const QueryInput& input, const EvidenceSettings& settings) {
   const Schema& schema = input.model().schema();
   const bool has_record = input.given != nullptr || input.cohort != nullptr;
   if (!has_record && !settings.student.empty())
@@ -141,8 +141,8 @@ EvidenceBatch what_is_known(const QueryInput& input, const KnownSettings& settin
   return std::move(result).build();
 }
 
-void require_possible(const Model& model, const EvidenceBatch& evidence, const Compute& compute) {
-  const Estimates found = model.log_likelihood(evidence, model.likelihood_kinds().back(), compute);
+void require_possible(const Model& model, const EvidenceBatch& evidence, const Executor& executor) {
+  const Estimates found = model.log_likelihood(evidence, model.likelihood_kinds().back(), executor);
   std::int64_t impossible = 0;
   for (Index s = 0; s < found.value.rows(); ++s)
     impossible += std::isfinite(found.value(s, 0)) ? 0 : 1;

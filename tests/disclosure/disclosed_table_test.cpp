@@ -1,5 +1,5 @@
 // What is hidden cannot be worked out: by hand, by a fast test over many tables, and by integer programming.
-#include "desirepath/disclosure/safe_table.h"
+#include "desirepath/disclosure/disclosed_table.h"
 
 #include <map>
 #include <numeric>
@@ -10,8 +10,8 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/random_stream.h"
-#include "desirepath/disclosure/safe_bins.h"
-#include "desirepath/disclosure/safe_network.h"
+#include "desirepath/disclosure/disclosed_bins.h"
+#include "desirepath/disclosure/disclosed_network.h"
 
 namespace desirepath::safe_table_test {
 namespace {
@@ -24,10 +24,10 @@ TEST(Disclosure, SmallPartsTakeCompany) {
   EXPECT_EQ(disclosure.hide({3, 4}), (Hidden{1, 1}));
   // The same students may stand behind both small ones.
   EXPECT_EQ(disclosure.hide_overlapping({50, 6, 7, 20}), (Hidden{0, 1, 1, 1}));
-  EXPECT_TRUE(disclosure.tells(0));
-  EXPECT_FALSE(disclosure.tells(9.5));
-  EXPECT_FALSE(disclosure.tells(95, 100));
-  EXPECT_TRUE(disclosure.tells(100, 100));
+  EXPECT_TRUE(disclosure.allows(0));
+  EXPECT_FALSE(disclosure.allows(9.5));
+  EXPECT_FALSE(disclosure.allows(95, 100));
+  EXPECT_TRUE(disclosure.allows(100, 100));
   EXPECT_FALSE(disclosure.rests(0));
   EXPECT_EQ(disclosure.all_but_few(95, 100), 100);
   EXPECT_EQ(disclosure.all_but_few(90, 100), 90);
@@ -106,7 +106,7 @@ bool has_bridge(const HiddenTable& hidden) {
   return found;
 }
 
-TEST(SafeTable, NoHiddenCellIsABridge) {
+TEST(DisclosedTable, NoHiddenCellIsABridge) {
   RandomStream stream(5);
   int hidden_tables = 0, refused = 0;
   for (int round = 0; round < 10000; ++round) {
@@ -130,7 +130,7 @@ TEST(SafeTable, NoHiddenCellIsABridge) {
   EXPECT_LT(refused, 4000);
 }
 
-TEST(SafeTable, WhereNobodyCanBeHidesNothing) {
+TEST(DisclosedTable, WhereNobodyCanBeHidesNothing) {
   // The 4 could be 10 only if 6 were in the empty cell below the 30.
   const CountTable counts = {{4, 30, 0}, {20, 0, 12}};
   ASSERT_TRUE(hide_in_table(counts, Disclosure()).has_value());
@@ -141,7 +141,7 @@ TEST(SafeTable, WhereNobodyCanBeHidesNothing) {
   EXPECT_EQ(*hidden, (HiddenTable{{1, 0, 1}, {1, 0, 1}}));
 }
 
-TEST(SafeTable, WhatIsNeverToldIsKeptHiddenToo) {
+TEST(DisclosedTable, WhatIsNeverToldIsKeptHiddenToo) {
   // From 0 and 1 by way of 2 to 3, and from 4 to 3 and 5: how many come by 2 is told unless that tells of the 4 from 0.
   const std::vector<StudentFlow> flows = {
       {0, 2, 4, false, true}, {1, 2, 30, false, true}, {2, 3, 34}, {4, 3, 50}, {4, 5, 50}};
@@ -154,7 +154,7 @@ TEST(SafeTable, WhatIsNeverToldIsKeptHiddenToo) {
   EXPECT_EQ((*hidden)[2], 0);  // 4 and 30 can change places with 20 and 20
 }
 
-TEST(SafeTable, NobodyAndEnoughRemainPossible) {
+TEST(DisclosedTable, NobodyAndEnoughRemainPossible) {
   RandomStream stream(6);
   int checked = 0, refused_rightly = 0;
   for (int round = 0; round < 300; ++round) {
@@ -197,13 +197,13 @@ TEST(SafeTable, NobodyAndEnoughRemainPossible) {
         flat.push_back(hidden ? (*hidden)[r][c] : 0);
       }
     }
-    bool safe = true;
+    bool disclosed = true;
     for (std::size_t r = 0; r < rows; ++r) {
       for (std::size_t c = 0; c < columns; ++c) {
         if (counts[r][c] <= 0 || counts[r][c] >= 10) continue;
         const test::Puzzle::Terms terms = {{cell[r][c], 1}};
         const bool possible = puzzle.least(terms) == 0 && puzzle.largest(terms, 1000) >= 10;
-        safe = safe && possible;
+        disclosed = disclosed && possible;
         if (!hidden) continue;
         EXPECT_TRUE(possible) << "round " << round << " cell " << r << "," << c;
         ++checked;
@@ -215,7 +215,7 @@ TEST(SafeTable, NobodyAndEnoughRemainPossible) {
     }
     // Refused where even the totals alone tell too much.
     if (!hidden) {
-      EXPECT_FALSE(safe) << round;
+      EXPECT_FALSE(disclosed) << round;
       ++refused_rightly;
     }
   }
@@ -223,7 +223,7 @@ TEST(SafeTable, NobodyAndEnoughRemainPossible) {
   EXPECT_GT(refused_rightly, 5);
 }
 
-TEST(SafeBins, TheSumDoesNotTellTheTail) {
+TEST(DisclosedBins, TheSumDoesNotTellTheTail) {
   // Twelve in the tail: with all other values told, their sum would say that at most nine stand at 20.
   std::vector<std::int64_t> counts(41, 0);
   for (std::size_t v = 0; v < 20; ++v)
@@ -232,9 +232,9 @@ TEST(SafeBins, TheSumDoesNotTellTheTail) {
   counts[31] = 3;
   const Disclosure disclosure;
   EXPECT_EQ(merge_small_bins(counts, 1, disclosure)[19].last, 19);
-  const std::vector<SafeBin> bins = histogram_beside_sum(counts, 1, disclosure).bins;
+  const std::vector<DisclosedBin> bins = histogram_beside_sum(counts, 1, disclosure).bins;
   EXPECT_GE(bins.size(), 5U);
-  for (const SafeBin& bin : bins)
+  for (const DisclosedBin& bin : bins)
     EXPECT_GE(bin.last - bin.first, 1);
 }
 

@@ -1,4 +1,4 @@
-#include "desirepath/queries/told_cohort.h"
+#include "desirepath/queries/disclosed_cohort.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,14 +10,15 @@
 
 namespace desirepath::inline queries {
 
-SafeSeries merge_small_series(const CohortSummary& summary, const Disclosure& disclosure, std::size_t most_groups) {
+DisclosedSeries merge_small_series(const CohortSummary& summary, const Disclosure& disclosure,
+                                   std::size_t most_groups) {
   // The students of two merged cells may overlap; the larger of the two is a safe lower bound for their union.
   using Cells = std::vector<CellCount>;
   const auto merge = [](CellCount& into, const CellCount& from) {
     into.enrollments += from.enrollments;
     into.students = std::max(into.students, from.students);
   };
-  const auto is_small = [&](const CellCount& cell) { return !disclosure.tells(static_cast<double>(cell.students)); };
+  const auto is_small = [&](const CellCount& cell) { return !disclosure.allows(static_cast<double>(cell.students)); };
 
   std::vector<std::string> times = summary.times;
   std::vector<Cells> cells = summary.by_group;
@@ -47,14 +48,14 @@ SafeSeries merge_small_series(const CohortSummary& summary, const Disclosure& di
     t = 0;
   }
 
-  SafeSeries safe;
-  safe.times = times;
+  DisclosedSeries disclosed;
+  disclosed.times = times;
   Cells other(times.size());
   std::int64_t merged_groups = 0;
   std::vector<std::size_t> named;
   for (std::size_t g = 0; g < cells.size(); ++g) {
-    const bool safe_group = std::ranges::none_of(cells[g], is_small);
-    if (safe_group && named.size() < most_groups) {
+    const bool disclosed_group = std::ranges::none_of(cells[g], is_small);
+    if (disclosed_group && named.size() < most_groups) {
       named.push_back(g);
       continue;
     }
@@ -70,24 +71,25 @@ SafeSeries merge_small_series(const CohortSummary& summary, const Disclosure& di
     ++merged_groups;
   }
   const auto add = [&](const std::string& name, const Cells& row) {
-    safe.groups.push_back(name);
-    safe.enrollments.emplace_back();
+    disclosed.groups.push_back(name);
+    disclosed.enrollments.emplace_back();
     for (const CellCount& cell : row)
-      safe.enrollments.back().push_back(cell.enrollments);
+      disclosed.enrollments.back().push_back(cell.enrollments);
   };
-  safe.group_of.assign(cells.size(), static_cast<Id>(named.size()));
+  disclosed.group_of.assign(cells.size(), static_cast<Id>(named.size()));
   for (const std::size_t g : named) {
-    safe.group_of[g] = static_cast<Id>(safe.groups.size());
+    disclosed.group_of[g] = static_cast<Id>(disclosed.groups.size());
     add(summary.groups[g], cells[g]);
   }
   if (merged_groups > 0) add("other", other);
   const std::string grouping = summary.grouping.empty() ? "group" : summary.grouping;
-  if (merged_groups > 0) safe.note = concat(counted(merged_groups, grouping, grouping + "s"), " merged into 'other'");
+  if (merged_groups > 0)
+    disclosed.note = concat(counted(merged_groups, grouping, grouping + "s"), " merged into 'other'");
   if (merged_times > 0) {
-    safe.note += concat(safe.note.empty() ? "" : ", ", counted(merged_times, summary.time, summary.time + "s"),
-                        " merged with a neighbour");
+    disclosed.note += concat(disclosed.note.empty() ? "" : ", ",
+                             counted(merged_times, summary.time, summary.time + "s"), " merged with a neighbour");
   }
-  return safe;
+  return disclosed;
 }
 
 namespace {
@@ -95,17 +97,17 @@ namespace {
 /// Which statuses are told one by one: those whose students, and those who get or lose it for good between two periods,
 /// are none or enough in every period. All others are told together, and with them those that come and go, so that
 /// nothing follows from how many may have a status before or after.
-void choose_statuses(const CohortSummary& summary, const Disclosure& disclosure, ToldCohort& told) {
+void choose_statuses(const CohortSummary& summary, const Disclosure& disclosure, DisclosedCohort& disclosed) {
   using enum EnrollmentStatus;
   const auto count = [&](EnrollmentStatus status, std::size_t t) {
     return static_cast<double>(summary.periods[t].students[status]);
   };
-  const auto is_safe = [&](EnrollmentStatus status) {
+  const auto is_disclosed = [&](EnrollmentStatus status) {
     for (std::size_t t = 0; t < summary.periods.size(); ++t) {
       const double before = t == 0 ? 0 : count(status, t - 1);
       const bool comes_and_goes = status == away || status == unknown;
       const bool lasts = comes_and_goes || (t == 0 && status == before_entry);
-      if (!disclosure.tells(count(status, t)) || (!lasts && !disclosure.tells(std::abs(count(status, t) - before))))
+      if (!disclosure.allows(count(status, t)) || (!lasts && !disclosure.allows(std::abs(count(status, t) - before))))
         return false;
     }
     return true;
@@ -114,12 +116,12 @@ void choose_statuses(const CohortSummary& summary, const Disclosure& disclosure,
   for (const EnrollmentStatus status : {before_entry, away, left, finished, not_yet, unknown}) {
     const bool occurs = std::ranges::any_of(
         summary.periods, [&](const CohortSummary::Period& period) { return period.students[status] > 0; });
-    if (occurs) (is_safe(status) ? told.statuses : merged).push_back(status);
+    if (occurs) (is_disclosed(status) ? disclosed.statuses : merged).push_back(status);
   }
   if (merged.empty()) return;
   const auto merge_if = [&](auto condition) {
-    std::ranges::copy_if(told.statuses, std::back_inserter(merged), condition);
-    std::erase_if(told.statuses, condition);
+    std::ranges::copy_if(disclosed.statuses, std::back_inserter(merged), condition);
+    std::erase_if(disclosed.statuses, condition);
   };
   merge_if([](EnrollmentStatus status) { return status == away || status == unknown; });
   const auto is_enough = [&] {
@@ -127,42 +129,42 @@ void choose_statuses(const CohortSummary& summary, const Disclosure& disclosure,
       double sum = 0;
       for (const EnrollmentStatus status : merged)
         sum += count(status, t);
-      if (!disclosure.tells(sum)) return false;
+      if (!disclosure.allows(sum)) return false;
     }
     return merged.size() > 1;
   };
-  while (!told.statuses.empty() && !is_enough())
-    merge_if([&](EnrollmentStatus status) { return status == told.statuses.back(); });
-  told.statuses_merged = true;
+  while (!disclosed.statuses.empty() && !is_enough())
+    merge_if([&](EnrollmentStatus status) { return status == disclosed.statuses.back(); });
+  disclosed.statuses_merged = true;
 }
 
-void tell_periods(const CohortSummary& summary, const Disclosure& disclosure, ToldCohort& told) {
-  choose_statuses(summary, disclosure, told);
+void disclose_periods(const CohortSummary& summary, const Disclosure& disclosure, DisclosedCohort& disclosed) {
+  choose_statuses(summary, disclosure, disclosed);
   for (const CohortSummary::Period& period : summary.periods) {
-    ToldCohort::Period shown{period.label, {}, {}, {}};
+    DisclosedCohort::Period disclosed_period{period.label, {}, {}, {}};
     const std::int64_t enrolled = period.students.enrolled();
-    if (disclosure.tells(static_cast<double>(enrolled), static_cast<double>(summary.students))) {
-      shown.enrolled = enrolled;
-      shown.mean_courses = period.mean_courses;
+    if (disclosure.allows(static_cast<double>(enrolled), static_cast<double>(summary.students))) {
+      disclosed_period.enrolled = enrolled;
+      disclosed_period.mean_courses = period.mean_courses;
       std::int64_t rest = summary.students - enrolled;
-      for (const EnrollmentStatus status : told.statuses) {
-        shown.others.push_back(period.students[status]);
+      for (const EnrollmentStatus status : disclosed.statuses) {
+        disclosed_period.others.push_back(period.students[status]);
         rest -= period.students[status];
       }
-      if (told.statuses_merged) shown.others.push_back(rest);
+      if (disclosed.statuses_merged) disclosed_period.others.push_back(rest);
     }
-    told.periods_withheld |= !shown.enrolled;
-    told.periods.push_back(std::move(shown));
+    disclosed.periods_withheld |= !disclosed_period.enrolled;
+    disclosed.periods.push_back(std::move(disclosed_period));
   }
 }
 
 /// The courses of a told group add up to it, so that a small one, or one that all but a few took, takes company with
 /// it. False where the totals of the groups tell too much: of a course nobody else in its group can stand in for.
-bool tell_courses(const CohortSummary& summary, const Disclosure& disclosure, ToldCohort& told) {
-  std::vector<std::vector<std::size_t>> members(told.series.groups.size() + 1);
+bool disclose_courses(const CohortSummary& summary, const Disclosure& disclosure, DisclosedCohort& disclosed) {
+  std::vector<std::vector<std::size_t>> members(disclosed.series.groups.size() + 1);
   for (std::size_t i = 0; i < summary.popular.size(); ++i) {
     const auto group = static_cast<std::size_t>(summary.group_of[static_cast<std::size_t>(summary.popular[i].course)]);
-    members[static_cast<std::size_t>(told.series.group_of[group])].push_back(i);
+    members[static_cast<std::size_t>(disclosed.series.group_of[group])].push_back(i);
   }
   Hidden hidden(summary.popular.size(), 0);
   const auto all = static_cast<double>(summary.students);
@@ -171,7 +173,7 @@ bool tell_courses(const CohortSummary& summary, const Disclosure& disclosure, To
     for (const std::size_t i : group)
       takers.push_back(static_cast<double>(summary.popular[i].students));
     Hidden here = disclosure.hide(takers);
-    const auto nearly_all = [&](std::size_t i) { return !disclosure.tells(all - takers[i]); };
+    const auto nearly_all = [&](std::size_t i) { return !disclosure.allows(all - takers[i]); };
     const auto is_needy = [&](std::size_t i) { return here[i] != 0 || nearly_all(i); };
     std::size_t needy = 0, nearly = 0;
     double rest = 0;  // enrollments that the numbers told do not account for
@@ -201,66 +203,68 @@ bool tell_courses(const CohortSummary& summary, const Disclosure& disclosure, To
     const CohortSummary::CourseCount& entry = summary.popular[i];
     if (entry.students == 0) continue;
     if (hidden[i] != 0) {
-      ++told.courses_withheld;
+      ++disclosed.courses_withheld;
       continue;
     }
-    const bool exact = disclosure.tells(static_cast<double>(entry.students), static_cast<double>(summary.students));
-    told.courses.push_back({entry.course, exact ? std::optional(entry.students) : std::nullopt});
+    const bool exact = disclosure.allows(static_cast<double>(entry.students), static_cast<double>(summary.students));
+    disclosed.courses.push_back({entry.course, exact ? std::optional(entry.students) : std::nullopt});
   }
   return true;
 }
 
-void tell_stages(const std::vector<ToldCohort::Stage>& stages, const Disclosure& disclosure, ToldCohort& told) {
+void disclose_stages(const std::vector<DisclosedCohort::Stage>& stages, const Disclosure& disclosure,
+                     DisclosedCohort& disclosed) {
   const auto apart = [&](std::int64_t a, std::int64_t b) {
-    return disclosure.tells(std::abs(static_cast<double>(a - b)));
+    return disclosure.allows(std::abs(static_cast<double>(a - b)));
   };
   for (std::size_t i = stages.size(); i-- > 0;) {
-    const ToldCohort::Stage& stage = stages[i];
-    const bool last = told.stages.empty();
-    if (last || (apart(stage.students, told.stages.back().students) && apart(stage.rows, told.stages.back().rows)))
-      told.stages.push_back(stage);
+    const DisclosedCohort::Stage& stage = stages[i];
+    const bool last = disclosed.stages.empty();
+    if (last ||
+        (apart(stage.students, disclosed.stages.back().students) && apart(stage.rows, disclosed.stages.back().rows)))
+      disclosed.stages.push_back(stage);
     else {
-      told.stages.back().after = concat(stage.after, ", ", told.stages.back().after);
-      ++told.stages_merged;
+      disclosed.stages.back().after = concat(stage.after, ", ", disclosed.stages.back().after);
+      ++disclosed.stages_merged;
     }
   }
-  std::ranges::reverse(told.stages);
+  std::ranges::reverse(disclosed.stages);
 }
 
 }  // namespace
 
-ToldCohort tell(const CohortSummary& summary, const Disclosure& disclosure,
-                const std::vector<ToldCohort::Stage>& stages) {
+DisclosedCohort disclose_cohort(const CohortSummary& summary, const Disclosure& disclosure,
+                                const std::vector<DisclosedCohort::Stage>& stages) {
   constexpr std::size_t named_groups = 7;
   disclosure.require(summary.students);
   const std::int64_t without = summary.course_counts.empty() ? 0 : summary.course_counts.front();
   if (without < summary.students) disclosure.require(summary.students - without);  // all enrollments are theirs
-  ToldCohort told;
-  told.students = summary.students;
-  told.enrollments = summary.enrollments;
-  told.min_cell = disclosure.least();
-  told.grouping = summary.grouping;
-  told.time = summary.time;
-  tell_periods(summary, disclosure, told);
+  DisclosedCohort disclosed;
+  disclosed.students = summary.students;
+  disclosed.enrollments = summary.enrollments;
+  disclosed.min_cell = disclosure.least();
+  disclosed.grouping = summary.grouping;
+  disclosed.time = summary.time;
+  disclose_periods(summary, disclosure, disclosed);
   for (const std::size_t named : {named_groups, std::size_t{0}}) {
-    told.series = merge_small_series(summary, disclosure, named);
-    if (tell_courses(summary, disclosure, told)) break;
+    disclosed.series = merge_small_series(summary, disclosure, named);
+    if (disclose_courses(summary, disclosure, disclosed)) break;
   }
   const auto values = static_cast<std::int64_t>(summary.course_counts.size());
-  SafeHistogram histogram =
+  DisclosedHistogram histogram =
       histogram_beside_sum(summary.course_counts, std::max<std::int64_t>(1, (values + 59) / 60), disclosure);
-  told.bins = std::move(histogram.bins);
-  told.bin_width = values;
-  for (const SafeBin& bin : told.bins)
-    told.bin_width = std::min(told.bin_width, bin.last - bin.first + 1);
-  told.mean_courses = summary.mean_courses;  // it follows from the totals
-  told.sd_courses = histogram.deviation;
-  tell_stages(stages, disclosure, told);
-  return told;
+  disclosed.bins = std::move(histogram.bins);
+  disclosed.bin_width = values;
+  for (const DisclosedBin& bin : disclosed.bins)
+    disclosed.bin_width = std::min(disclosed.bin_width, bin.last - bin.first + 1);
+  disclosed.mean_courses = summary.mean_courses;  // it follows from the totals
+  disclosed.sd_courses = histogram.deviation;
+  disclose_stages(stages, disclosure, disclosed);
+  return disclosed;
 }
 
-ToldCohort tell(const Cohort& cohort, const Disclosure& disclosure) {
-  std::vector<ToldCohort::Stage> stages;
+DisclosedCohort disclose_cohort(const Cohort& cohort, const Disclosure& disclosure) {
+  std::vector<DisclosedCohort::Stage> stages;
   const auto provenance = nlohmann::ordered_json::parse(cohort.provenance(), nullptr, false);
   if (provenance.is_object()) {
     for (const auto& stage : provenance.value("stages", nlohmann::ordered_json::array())) {
@@ -268,7 +272,7 @@ ToldCohort tell(const Cohort& cohort, const Disclosure& disclosure) {
                         stage.value("students", std::int64_t{0}), stage.value("courses", std::int64_t{0})});
     }
   }
-  return tell(summarise(cohort), disclosure, stages);
+  return disclose_cohort(summarise(cohort), disclosure, stages);
 }
 
 }  // namespace desirepath::inline queries

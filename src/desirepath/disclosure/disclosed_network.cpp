@@ -1,4 +1,4 @@
-#include "desirepath/disclosure/safe_network.h"
+#include "desirepath/disclosure/disclosed_network.h"
 
 #include <algorithm>
 #include <functional>
@@ -84,7 +84,7 @@ double room(std::size_t nodes, const std::vector<StudentFlow>& flows, const Hidd
   double found = 0;
   while (found < enough - nothing) {
     const auto path = circles.path(from, to, flow, [&](const Circles::Step& step) {
-      return hidden[step.flow] != 0 || flows[step.flow].is_never_told ? 1.0 : -1.0;
+      return hidden[step.flow] != 0 || flows[step.flow].is_never_disclosed ? 1.0 : -1.0;
     });
     if (path.empty()) break;
     found += circles.move_along(path, enough - found);
@@ -104,14 +104,14 @@ bool hide_more(std::size_t nodes, const std::vector<StudentFlow>& flows, Hidden&
     // there.
     const auto path = circles.path(from, to, flow, [&](const Circles::Step& step) {
       const StudentFlow& other = flows[step.flow];
-      if (hidden[step.flow] != 0 || other.is_never_told) return 1e-3;
+      if (hidden[step.flow] != 0 || other.is_never_disclosed) return 1e-3;
       if (other.is_known) return -1.0;
       return 1 + (other.students > 0 ? other.students : needed) +
              (!step.grows && other.students < needed ? 10 * needed : 0);
     });
     if (path.empty()) break;
     for (const Circles::Step& step : path) {
-      if (flows[step.flow].is_never_told) continue;
+      if (flows[step.flow].is_never_disclosed) continue;
       changed = changed || hidden[step.flow] == 0;
       hidden[step.flow] = 1;
     }
@@ -136,8 +136,8 @@ std::optional<Hidden> hide_in_network(std::size_t nodes, const std::vector<Stude
                                       const Disclosure& disclosure) {
   Hidden hidden, small;
   for (const StudentFlow& flow : flows) {
-    const bool needs_room = flow.room > 0 || !disclosure.tells(flow.students);
-    small.push_back(flow.is_never_told || flow.is_known || !needs_room ? 0 : 1);
+    const bool needs_room = flow.room > 0 || !disclosure.allows(flow.students);
+    small.push_back(flow.is_never_disclosed || flow.is_known || !needs_room ? 0 : 1);
     hidden.push_back(small.back() != 0 || flow.is_withheld ? 1 : 0);
   }
   // What is hidden for one flow only helps the others.

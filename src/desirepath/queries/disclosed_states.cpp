@@ -1,4 +1,4 @@
-#include "desirepath/queries/shown_states.h"
+#include "desirepath/queries/disclosed_states.h"
 
 #include <algorithm>
 #include <cmath>
@@ -39,22 +39,22 @@ RowMatrix students_behind_states(const StoredModel& stored) {
   return counts;
 }
 
-ShownStates shown_states(const StoredModel& stored, std::size_t count, const Disclosure& disclosure) {
-  ShownStates shown;
-  shown.counts = students_behind_states(stored);
+DisclosedStates disclosed_states(const StoredModel& stored, std::size_t count, const Disclosure& disclosure) {
+  DisclosedStates disclosed;
+  disclosed.counts = students_behind_states(stored);
   const RowMatrix students_of = state_students(stored);
   const std::size_t all = static_cast<std::size_t>(stored.model->schema().bit_count());
   const std::vector<StateProfile> profiles = profile_states(*stored.model, all);
   const Id states = stored.model->hidden_states()->state_count();
-  for (Index step = 0; step < shown.counts.rows(); ++step) {
-    const std::vector<double> here(shown.counts.row(step).begin(), shown.counts.row(step).end());
+  for (Index step = 0; step < disclosed.counts.rows(); ++step) {
+    const std::vector<double> here(disclosed.counts.row(step).begin(), disclosed.counts.row(step).end());
     Hidden hidden = disclosure.hide(here);
     // An emptied state has courses too, and nobody behind them; having left has none.
     for (std::size_t k = 0; k < here.size(); ++k) {
       const bool left = profiles[static_cast<std::size_t>(step * states) + k].left;
       if (here[k] <= 0 && !left) hidden[k] = 1;
     }
-    ShownState other{{static_cast<Id>(step), -1, false, 0, {}, {}}, {}, 0};
+    DisclosedState other{{static_cast<Id>(step), -1, false, 0, {}, {}}, {}, 0};
     double others = 0, others_behind = 0;
     for (Id k = 0; k < states; ++k) {
       StateProfile profile = profiles[static_cast<std::size_t>(step * states + k)];
@@ -70,29 +70,30 @@ ShownStates shown_states(const StoredModel& stored, std::size_t count, const Dis
         std::erase_if(*list, [&](const StateCourse& course) { return !disclosure.rests(course.probability * behind); });
         list->resize(std::min(count, list->size()));
       }
-      shown.states.push_back({std::move(profile), std::llround(students), 0});
+      disclosed.states.push_back({std::move(profile), std::llround(students), 0});
     }
     if (other.merged == 0) continue;
     if (disclosure.rests(others_behind)) other.students = std::llround(others);
-    shown.withheld += other.merged;
-    shown.states.push_back(std::move(other));
+    disclosed.withheld += other.merged;
+    disclosed.states.push_back(std::move(other));
   }
-  return shown;
+  return disclosed;
 }
 
-HiddenTable hidden_transitions(const HiddenStates& states, const ShownStates& shown, Id step,
+HiddenTable hidden_transitions(const HiddenStates& states, const DisclosedStates& disclosed, Id step,
                                const Disclosure& disclosure) {
   const Matrix& transition = states.transition(step);
   // States that are not told by themselves are one row and one column, the last.
   const auto places = [&](Id at) {
     std::vector<std::size_t> place(static_cast<std::size_t>(states.state_count()), 0);
     std::size_t next = 0;
-    std::vector<std::uint8_t> told(place.size(), 0);
-    for (const ShownState& state : shown.states) {
-      if (state.profile.step == at && state.merged == 0) told[static_cast<std::size_t>(state.profile.state)] = 1;
+    std::vector<std::uint8_t> stands_alone(place.size(), 0);
+    for (const DisclosedState& state : disclosed.states) {
+      if (state.profile.step == at && state.merged == 0)
+        stands_alone[static_cast<std::size_t>(state.profile.state)] = 1;
     }
     for (std::size_t k = 0; k < place.size(); ++k)
-      place[k] = told[k] != 0 ? next++ : place.size();
+      place[k] = stands_alone[k] != 0 ? next++ : place.size();
     std::ranges::replace(place, place.size(), next);
     return std::pair(place, next);
   };
@@ -101,8 +102,8 @@ HiddenTable hidden_transitions(const HiddenStates& states, const ShownStates& sh
   CountTable flows(rows + 1, std::vector<double>(columns + 1, 0));
   for (std::size_t from = 0; from < row_of.size(); ++from) {
     for (std::size_t to = 0; to < column_of.size(); ++to)
-      flows[row_of[from]][column_of[to]] +=
-          shown.counts(step, static_cast<Index>(from)) * transition(static_cast<Index>(from), static_cast<Index>(to));
+      flows[row_of[from]][column_of[to]] += disclosed.counts(step, static_cast<Index>(from)) *
+                                            transition(static_cast<Index>(from), static_cast<Index>(to));
   }
   const std::optional<HiddenTable> hidden = hide_in_table(flows, disclosure);
   HiddenTable all(row_of.size(), Hidden(column_of.size(), 1));

@@ -12,10 +12,10 @@ namespace desirepath::inline disclosure {
 struct StudentFlow {
   std::size_t from = 0, to = 0;  // nodes
   double students = 0;
-  bool is_never_told = false;  // so that it can be anything
-  bool is_withheld = false;    // not told in any case, and to be kept hidden where it is small
-  bool is_known = false;       // told in any case, or elsewhere: it cannot be hidden for another
-  double room = 0;             // what else is told must leave it so far to move, up and down, whatever its size
+  bool is_never_disclosed = false;  // so that it can be anything
+  bool is_withheld = false;         // not told in any case, and to be kept hidden where it is small
+  bool is_known = false;            // told in any case, or elsewhere: it cannot be hidden for another
+  double room = 0;                  // what else is told must leave it so far to move, up and down, whatever its size
 };
 
 /// Whoever comes into a node goes out of it; what goes into the network and out of it is known. The flows that may not

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "desirepath/disclosure/safe_bins.h"
+#include "desirepath/disclosure/disclosed_bins.h"
 #include "desirepath/transcripts/cohort_summary.h"
 
 namespace desirepath::inline queries {
 
 /// Groups by times with every cell empty or resting on enough students.
-struct SafeSeries {
+struct DisclosedSeries {
   std::vector<std::string> groups;
   std::vector<std::string> times;
   std::vector<std::vector<std::int64_t>> enrollments;  // groups by times
@@ -21,9 +21,9 @@ struct SafeSeries {
   std::string note;                                    // what was merged, or empty
 };
 /// Small groups go into "other"; times that stay small go to their neighbours. At most `most_groups` are named.
-SafeSeries merge_small_series(const CohortSummary& summary, const Disclosure& disclosure, std::size_t most_groups);
+DisclosedSeries merge_small_series(const CohortSummary& summary, const Disclosure& disclosure, std::size_t most_groups);
 
-struct ToldCohort {
+struct DisclosedCohort {
   std::int64_t students = 0, enrollments = 0, min_cell = 0;
 
   struct Period {
@@ -38,10 +38,10 @@ struct ToldCohort {
   bool periods_withheld = false;           // some of their numbers
 
   std::string grouping, time;
-  SafeSeries series;
+  DisclosedSeries series;
 
-  std::vector<SafeBin> bins;   // students by number of courses
-  std::int64_t bin_width = 1;  // of those that are no wider than the rest
+  std::vector<DisclosedBin> bins;  // students by number of courses
+  std::int64_t bin_width = 1;      // of those that are no wider than the rest
   double mean_courses = 0;
   std::optional<double> sd_courses;
 
@@ -63,9 +63,9 @@ struct ToldCohort {
 };
 
 /// Throws PrivacyError for a cohort of few students. stages: all there were, in order.
-ToldCohort tell(const CohortSummary& summary, const Disclosure& disclosure,
-                const std::vector<ToldCohort::Stage>& stages = {});
+DisclosedCohort disclose_cohort(const CohortSummary& summary, const Disclosure& disclosure,
+                                const std::vector<DisclosedCohort::Stage>& stages = {});
 /// With the stages that the cohort's record of how it was made has.
-ToldCohort tell(const Cohort& cohort, const Disclosure& disclosure);
+DisclosedCohort disclose_cohort(const Cohort& cohort, const Disclosure& disclosure);
 
 }  // namespace desirepath::inline queries
