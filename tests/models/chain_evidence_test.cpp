@@ -10,7 +10,8 @@ namespace desirepath::chain_evidence_test {
 namespace {
 
 TEST(ChainEvidence, IsCutOnceForEachLayout) {
-  const EvidenceBatch evidence = EvidenceBatch::of(test::random_cohort({.periods = 3}, RandomStream(4)));
+  // Everybody is enrolled throughout: what was taken before is known.
+  const EvidenceBatch evidence = EvidenceBatch::of(test::random_cohort({.periods = 3, .unknown = 0}, RandomStream(4)));
   const EvidenceBatch copy = evidence;
   std::optional<StepLayout> first = StepLayout::of(TimeStructure::per_period, 3);
   const ChainEvidence& cut = cut_evidence(evidence, *first);

@@ -54,6 +54,19 @@ void expect_as_fitted(const TrainingRecord& record, const Recorded& made) {
   EXPECT_EQ(record.described.front(), std::pair(std::string("model"), std::string("cmm")));
 }
 
+// What the training was given in place of a setting is no value of it.
+TEST(TrainingRecord, AStartFromLabelsOrAModelIsNoSetting) {
+  const Recorded made;
+  for (const char* start : {start_from_labels, start_from_model}) {
+    Json json = Json::parse(made.file);
+    json["options"]["start"] = start;
+    const TrainingRecord record = TrainingRecord::read(json.dump());
+    EXPECT_EQ(record.trained_with().describe(), made.options.describe());
+    EXPECT_NE(std::ranges::find(record.described, std::pair(std::string("start"), std::string(start))),
+              record.described.end());
+  }
+}
+
 TEST(TrainingRecord, SaysOfAFitWhatItsFileSays) {
   const Recorded made;
   expect_as_fitted(made.record, made);

@@ -15,8 +15,8 @@
 namespace desirepath::inline models {
 
 void TrainingContext::describe(nlohmann::ordered_json& record) const {
-  if (warm != nullptr) record["start"] = "model";
-  if (!labels.empty()) record["start"] = "labels";
+  if (warm != nullptr) record["start"] = start_from_model;
+  if (!labels.empty()) record["start"] = start_from_labels;
   if (!transitions.empty()) {
     record["transitions"] = nlohmann::ordered_json::array();
     for (const TransitionRow& row : transitions)

@@ -34,6 +34,10 @@ struct TransitionRow {
   std::int64_t record = 0;
 };
 
+/// In a record of training, in place of the setting `start`: labels, or another model, were given.
+inline constexpr const char* start_from_labels = "labels";
+inline constexpr const char* start_from_model = "model";
+
 /// What training is given beside cohort and settings. Nothing here is kept after training.
 struct TrainingContext {
   const Executor& executor;

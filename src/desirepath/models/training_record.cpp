@@ -50,7 +50,11 @@ std::optional<YearSpread> recorded_spread(const Json& record) {
 }
 
 void read_options(const Json& options, const Catalog& catalog, TrainingRecord& record) {
-  record.options = FitOptions::from_record(options, catalog);
+  Json given = options;
+  // These two came with the context of the training and are no values of the setting.
+  if (given.value("start", Json()) == start_from_model || given.value("start", Json()) == start_from_labels)
+    given.erase("start");
+  record.options = FitOptions::from_record(given, catalog);
   for (const auto& [name, value] : options.items())
     record.described.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
   constexpr const char* state = "a fixed transition's state";

@@ -25,7 +25,7 @@ int main() {
   FitOptions options("cmm+bernoulli");
   options.set("states", 2);
   const FitResult fit = fit_model(cohort, options, {executor});
-  save_model(*fit.model, "{}", "a.desirepath", Overwrite::allow);
+  save_model(*fit.model, {}, "a.desirepath", Overwrite::allow);
   const StoredModel stored = load_model("a.desirepath");
   const double total =
       stored.model->log_likelihood(EvidenceBatch::of(cohort), LikelihoodKind::mass, executor).value.sum();
