@@ -47,14 +47,14 @@ TimingPattern::TimingPattern(const UnknownBits& unknown, const StepShape& shape,
     for (Id c = 0; c < shape.courses; ++c)
       count += unknown.contains(t * shape.courses + c) ? 1 : 0;
     period_unknown.push_back(2 * count > shape.courses);
-    if (period_unknown.back()) rest_ += unknown_bit * place_of(t);
+    if (period_unknown.back()) baseline_ += unknown_bit * place_of(t);
   }
   if (unknown.bits.empty()) return;
   for (Id c = 0; c < shape.courses; ++c) {
     TimingCode code = 0;
     for (Id t = 0; t < shape.periods; ++t)
       code += (unknown.contains(t * shape.courses + c) ? unknown_bit : not_taken) * place_of(t);
-    if (code != rest_) departing_.push_back({c, code});
+    if (code != baseline_) departing_.push_back({c, code});
   }
 }
 
@@ -64,7 +64,7 @@ Id TimingPattern::changes(std::span<const Id> taken, std::vector<CourseTiming>& 
   for (const Id bit : taken) {
     const Id course = bit % shape_.courses;
     auto entry = std::ranges::lower_bound(found, course, {}, &CourseTiming::course);
-    if (entry == found.end() || entry->course != course) entry = found.insert(entry, {course, rest_});
+    if (entry == found.end() || entry->course != course) entry = found.insert(entry, {course, baseline_});
     const TimingCode place = place_of(bit / shape_.courses), digit = entry->code / place % 3;
     // Bits come in the order of periods: an earlier one of the course is in the code already.
     bool again = false;
@@ -83,15 +83,15 @@ TimingRows::TimingRows(const StepRows& rows, const StepShape& shape, Retakes ret
   std::map<TimingCode, std::size_t> groups;
   for (Id p = 0; p < rows.pattern_count(); ++p) {
     patterns.emplace_back(rows.unknown(p), shape, retakes);
-    const auto [entry, is_new] = groups.emplace(patterns.back().rest(), groups_.size());
-    if (is_new) groups_.push_back({patterns.back().rest(), {}});
+    const auto [entry, is_new] = groups.emplace(patterns.back().baseline(), groups_.size());
+    if (is_new) groups_.push_back({patterns.back().baseline(), {}});
     group_of.push_back(entry->second);
   }
   // The codes of each course in the order they are met, then by size.
   std::vector<std::vector<TimingCode>> codes(static_cast<std::size_t>(shape.courses));
   for (std::vector<TimingCode>& of_course : codes) {
     for (const Group& group : groups_)
-      of_course.push_back(group.rest);
+      of_course.push_back(group.baseline);
   }
   change_begin_ = {0};
   std::vector<CourseTiming> found;
@@ -122,7 +122,7 @@ TimingRows::TimingRows(const StepRows& rows, const StepShape& shape, Retakes ret
     change.kind = kind_of(change.course, change.kind);
   for (const Group& group : groups_) {
     for (Id c = 0; c < shape.courses; ++c)
-      rest_kinds_.push_back(kind_of(c, group.rest));
+      baseline_kinds_.push_back(kind_of(c, group.baseline));
   }
 }
 

@@ -25,10 +25,10 @@ std::unique_ptr<HiddenTreeEmission> HiddenTreeEmission::load(const ArchiveReader
   return std::make_unique<HiddenTreeEmission>(std::move(trees), never[0] != 0 ? Retakes::never : Retakes::learned);
 }
 
-const RestMessages& HiddenTreeEmission::rest(std::size_t state, TimingCode code) const {
-  const std::lock_guard lock(rest_mutex_);
-  std::unique_ptr<RestMessages>& messages = rest_[{state, code}];
-  if (!messages) messages = std::make_unique<RestMessages>(*trees_[state], code);
+const BaselineMessages& HiddenTreeEmission::baseline(std::size_t state, TimingCode code) const {
+  const std::lock_guard lock(baseline_mutex_);
+  std::unique_ptr<BaselineMessages>& messages = baseline_[{state, code}];
+  if (!messages) messages = std::make_unique<BaselineMessages>(*trees_[state], code);
   return *messages;
 }
 
@@ -111,9 +111,9 @@ class HiddenTreeGiven : public GivenPattern {
   struct Row {
     Row(const HiddenTreeGiven& given, std::size_t state, std::span<const Id> taken)
         : tree(*given.emission_.trees()[state]),
-          rest(given.emission_.rest(state, given.pattern_.rest())),
-          rest_code(given.pattern_.rest()),
-          pass(tree, rest) {
+          baseline(given.emission_.baseline(state, given.pattern_.baseline())),
+          baseline_code(given.pattern_.baseline()),
+          pass(tree, baseline) {
       given.pattern_.changes(taken, changed);
       own.resize(std::ssize(changed), tree.stride());
       std::vector<TreeChange> changes;
@@ -132,16 +132,16 @@ class HiddenTreeGiven : public GivenPattern {
     }
     TimingCode code(Id course) const {
       const Index at = place(course);
-      return at >= 0 ? changed[static_cast<std::size_t>(at)].code : rest_code;
+      return at >= 0 ? changed[static_cast<std::size_t>(at)].code : baseline_code;
     }
     const double* own_of(Id course) const {
       const Index at = place(course);
-      return at >= 0 ? own.row(at).data() : rest.own.row(course).data();
+      return at >= 0 ? own.row(at).data() : baseline.own.row(course).data();
     }
 
     const HiddenTree& tree;
-    const RestMessages& rest;
-    TimingCode rest_code;
+    const BaselineMessages& baseline;
+    TimingCode baseline_code;
     HiddenTreePass pass;
     std::vector<CourseTiming> changed;
     RowMatrix own;

@@ -24,7 +24,7 @@ class HiddenTreeEmission : public Emission {
   Retakes retakes() const { return retakes_; }
   StepShape shape() const { return {trees_.front()->period_count(), trees_.front()->course_count()}; }
   /// Messages with nothing taken, of a state; made once for each pattern of periods.
-  const RestMessages& rest(std::size_t state, TimingCode code) const;
+  const BaselineMessages& baseline(std::size_t state, TimingCode code) const;
 
   std::string_view family() const override { return family_name; }
   Id state_count() const override { return static_cast<Id>(trees_.size()); }
@@ -45,8 +45,8 @@ class HiddenTreeEmission : public Emission {
  private:
   std::vector<std::shared_ptr<const HiddenTree>> trees_;
   Retakes retakes_;
-  mutable std::mutex rest_mutex_;
-  mutable std::map<std::pair<std::size_t, TimingCode>, std::unique_ptr<RestMessages>> rest_;
+  mutable std::mutex baseline_mutex_;
+  mutable std::map<std::pair<std::size_t, TimingCode>, std::unique_ptr<BaselineMessages>> baseline_;
 };
 
 struct HiddenTreeOptions {

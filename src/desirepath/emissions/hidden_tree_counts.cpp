@@ -112,13 +112,13 @@ HiddenTreeCounts count_hidden_tree(const HiddenTree& tree, const TimingRows& tim
   for (std::size_t g = 0; g < timings.groups().size(); ++g) {
     const TimingRows::Group& group = timings.groups()[g];
     if (group.rows.empty()) continue;
-    const RestMessages rest(tree, group.rest);
-    const auto rest_kinds = timings.rest_kinds(g);
+    const BaselineMessages baseline(tree, group.baseline);
+    const auto baseline_kinds = timings.baseline_kinds(g);
     const std::int64_t rows = std::ssize(group.rows), passes = (rows + rows_a_pass - 1) / rows_a_pass;
     executor.for_each(lane_count, [&](std::int64_t number) {
       TreeSums& lane = lanes[static_cast<std::size_t>(number)];
       lane.clear_group();
-      HiddenTreePass pass(tree, rest);
+      HiddenTreePass pass(tree, baseline);
       std::vector<double> log_probability, own_weights;
       for (std::int64_t p = number * passes / lane_count; p < (number + 1) * passes / lane_count; ++p) {
         const Range range{p * rows_a_pass, std::min(rows, (p + 1) * rows_a_pass)};
@@ -128,7 +128,7 @@ HiddenTreeCounts count_hidden_tree(const HiddenTree& tree, const TimingRows& tim
         for (std::int64_t i = range.first; i < range.last; ++i)
           own_weights.push_back(weights[static_cast<std::size_t>(group.rows[static_cast<std::size_t>(i)])]);
         pass.up(log_probability);
-        pass.down(own_weights, rest_kinds, lane);
+        pass.down(own_weights, baseline_kinds, lane);
       }
     });
     total.clear_group();
@@ -137,7 +137,7 @@ HiddenTreeCounts count_hidden_tree(const HiddenTree& tree, const TimingRows& tim
       total.here += lane.here;
       total.untouched += lane.untouched;
     }
-    add_unchanged(tree, rest, rest_kinds, total);
+    add_unchanged(tree, baseline, baseline_kinds, total);
   }
   for (const TreeSums& lane : lanes)
     total.add(lane);
@@ -152,10 +152,10 @@ Vector score_hidden_tree(const HiddenTree& tree, const TimingRows& timings, cons
   Vector scores(rows);
   for (const TimingRows::Group& group : timings.groups()) {
     if (group.rows.empty()) continue;
-    const RestMessages rest(tree, group.rest);
+    const BaselineMessages baseline(tree, group.baseline);
     // Several passes a block: setting one up is not free.
     executor.for_blocks(std::ssize(group.rows), 8 * rows_a_pass, [&](Range block) {
-      HiddenTreePass pass(tree, rest);
+      HiddenTreePass pass(tree, baseline);
       std::vector<double> log_probability;
       for (std::int64_t first = block.first; first < block.last; first += rows_a_pass) {
         const Range range{first, std::min(block.last, first + rows_a_pass)};
@@ -172,22 +172,22 @@ Vector score_hidden_tree(const HiddenTree& tree, const TimingRows& timings, cons
 
 HiddenTreeCounts count_one_row(const HiddenTree& tree, const TimingRows& timings, std::size_t group, std::int64_t row) {
   const RowMatrix tables = own_tables(tree, timings);
-  const RestMessages rest(tree, timings.groups()[group].rest);
-  HiddenTreePass pass(tree, rest);
-  begin_pass(pass, timings, {timings.groups()[group].rest, {row}}, {0, 1}, tables);
+  const BaselineMessages baseline(tree, timings.groups()[group].baseline);
+  HiddenTreePass pass(tree, baseline);
+  begin_pass(pass, timings, {timings.groups()[group].baseline, {row}}, {0, 1}, tables);
   std::vector<double> log_probability(1);
   const std::vector<double> weight = {1};
   pass.up(log_probability);
   TreeSums sums;
   sums.resize(tree, tables.rows());
-  pass.down(weight, timings.rest_kinds(group), sums);
-  add_unchanged(tree, rest, timings.rest_kinds(group), sums);
+  pass.down(weight, timings.baseline_kinds(group), sums);
+  add_unchanged(tree, baseline, timings.baseline_kinds(group), sums);
   return counts_from(tree, timings, tables, sums);
 }
 
 double score_one_row(const HiddenTree& tree, const TimingRows& timings, std::size_t group, std::int64_t row) {
-  const RestMessages rest(tree, timings.groups()[group].rest);
-  HiddenTreePass pass(tree, rest);
+  const BaselineMessages baseline(tree, timings.groups()[group].baseline);
+  HiddenTreePass pass(tree, baseline);
   RowMatrix own(std::ssize(timings.changes(row)), tree.stride());
   std::vector<TreeChange> changes;
   for (const TimingRows::Change& change : timings.changes(row)) {

@@ -19,7 +19,7 @@ Vector padding_of(const HiddenTree& tree) {
 /// Beliefs whose largest is within this, or one over it, are left as they are: dozens of them times each other are
 /// still numbers.
 constexpr double ordinary_peak = 1e6;
-/// What children change by more than this may bring back what vanished at rest.
+/// What children change by more than this may bring back what vanished in the baseline.
 constexpr double largest_factor = 1e90;
 
 /// sum_z pi(z) x(z), first to last.
@@ -32,7 +32,7 @@ double root_sum(const HiddenTree& tree, const double* belief) {
 
 }  // namespace
 
-RestMessages::RestMessages(const HiddenTree& tree, TimingCode rest) {
+BaselineMessages::BaselineMessages(const HiddenTree& tree, TimingCode baseline) {
   const Index courses = tree.course_count(), stride = tree.stride(), states = tree.state_count();
   own.resize(courses, stride);
   log_below = RowMatrix::Zero(courses, stride);
@@ -44,7 +44,7 @@ RestMessages::RestMessages(const HiddenTree& tree, TimingCode rest) {
   const auto order = tree.shape().order();
   for (std::size_t i = order.size(); i-- > 0;) {
     const Id c = order[i], parent = tree.shape().parent(c);
-    tree.own({c, rest}, own.row(c).data());
+    tree.own({c, baseline}, own.row(c).data());
     below.row(c) = log_below.row(c);
     const double shift = exponentiate(below.row(c).data(), states, stride);
     belief.row(c) = own.row(c).cwiseProduct(below.row(c));
@@ -89,9 +89,9 @@ void TreeSums::add(const TreeSums& other) {
   kinds += other.kinds;
 }
 
-HiddenTreePass::HiddenTreePass(const HiddenTree& tree, const RestMessages& rest)
+HiddenTreePass::HiddenTreePass(const HiddenTree& tree, const BaselineMessages& baseline)
     : tree_(tree),
-      rest_(rest),
+      baseline_(baseline),
       rank_(static_cast<std::size_t>(tree.course_count())),
       mark_(rank_.size(), -1),
       place_of_(rank_.size(), -1) {
@@ -117,7 +117,7 @@ void HiddenTreePass::add_row(std::span<const TreeChange> changes) {
       if (!seen) {
         mark_[c] = stamp_;
         place_of_[c] = static_cast<std::int32_t>(touched_.size());
-        touched_.push_back({course, -1, row, -1, rest_.own.row(course).data()});
+        touched_.push_back({course, -1, row, -1, baseline_.own.row(course).data()});
       }
       if (child >= 0) touched_[static_cast<std::size_t>(child)].parent = place_of_[c];
       if (seen) break;
@@ -161,7 +161,7 @@ void HiddenTreePass::arrange() {
 void HiddenTreePass::up(std::span<double> log_probability) {
   arrange();
   const Index stride = tree_.stride(), states = tree_.state_count();
-  std::fill(log_probability.begin(), log_probability.end(), rest_.log_probability);
+  std::fill(log_probability.begin(), log_probability.end(), baseline_.log_probability);
   state_.topRows(static_cast<Index>(entries_.size())).setOnes();
   const Vector start = padding_of(tree_);
   std::vector<double> log_scale(entries_.size(), 0);  // what beliefs from here down were divided by
@@ -171,7 +171,7 @@ void HiddenTreePass::up(std::span<double> log_probability) {
     const std::size_t first = course_begin_[rank], last = course_begin_[rank + 1];
     if (first == last) continue;
     const Id c = order[rank];
-    const double* below = rest_.below.row(c).data();
+    const double* below = baseline_.below.row(c).data();
     for (std::size_t e = first; e < last; ++e) {
       double* x = belief(e);
       const double *own = entries_[e].own, *changed = state(e);
@@ -193,21 +193,21 @@ void HiddenTreePass::up(std::span<double> log_probability) {
       for (std::size_t e = first; e < last; ++e) {
         const double root = std::log(root_sum(tree_, belief(e)));
         if (std::isnan(root)) lost.push_back(entries_[e].row);  // a product beyond all numbers times one of nothing
-        log_probability[static_cast<std::size_t>(entries_[e].row)] = rest_.log_scale + log_scale[e] + root;
+        log_probability[static_cast<std::size_t>(entries_[e].row)] = baseline_.log_scale + log_scale[e] + root;
       }
       break;
     }
     multiply_rows(
         tree_.up(c), states, stride, first, last, start.data(), [&](std::size_t e) { return belief(e); },
         [&](std::size_t e) { return message(e); });
-    // The parent's product changes by the message over the one at rest.
-    const double* at_rest = rest_.inverse_message.row(c).data();
+    // The parent's product changes by the message over the baseline one.
+    const double* usual = baseline_.inverse_message.row(c).data();
     for (std::size_t e = first; e < last; ++e) {
       const double* u = message(e);
       const auto above = static_cast<std::size_t>(entries_[e].parent);
       double* parent = state(above);
       for (Index z = 0; z < stride; z += pack_width)
-        store(parent + z, load(parent + z) * (load(u + z) * load(at_rest + z)));
+        store(parent + z, load(parent + z) * (load(u + z) * load(usual + z)));
       log_scale[above] += log_scale[e];
     }
   }
@@ -231,7 +231,7 @@ double HiddenTreePass::up_in_logs(std::int32_t row) {
     const Id c = entries_[e].course;
     double *x = belief(e), *u = message(e);
     for (Index z = 0; z < stride; ++z)
-      x[z] = z < states ? std::log(entries_[e].own[z]) + rest_.log_below(c, z) + state(e)[z] : nowhere;
+      x[z] = z < states ? std::log(entries_[e].own[z]) + baseline_.log_below(c, z) + state(e)[z] : nowhere;
     const double shift = exponentiate(x, states, stride);
     if (entries_[e].parent < 0) return shift + std::log(root_sum(tree_, x));
     const double* in[1] = {x};
@@ -239,9 +239,9 @@ double HiddenTreePass::up_in_logs(std::int32_t row) {
     multiply<1>(tree_.up(c), states, stride, in, start.data(), out);
     double* parent = state(static_cast<std::size_t>(entries_[e].parent));
     for (Index z = 0; z < states; ++z)
-      parent[z] += shift + std::log(u[z]) - rest_.log_message(c, z);
+      parent[z] += shift + std::log(u[z]) - baseline_.log_message(c, z);
   }
-  return rest_.log_probability;
+  return baseline_.log_probability;
 }
 
 void HiddenTreePass::root_posterior(std::size_t entry) {
@@ -252,7 +252,8 @@ void HiddenTreePass::root_posterior(std::size_t entry) {
     post[z] = tree_.initial()[z] * x[z] / sum;
 }
 
-void HiddenTreePass::down(std::span<const double> weights, std::span<const std::int32_t> rest_kinds, TreeSums& sums) {
+void HiddenTreePass::down(std::span<const double> weights, std::span<const std::int32_t> baseline_kinds,
+                          TreeSums& sums) {
   for (std::size_t row = 0; row < row_count(); ++row) {
     if (row_begin_[row] == row_begin_[row + 1]) sums.untouched += weights[row];
   }
@@ -263,7 +264,7 @@ void HiddenTreePass::down(std::span<const double> weights, std::span<const std::
   const auto count = [&](std::size_t e) {
     const Entry& entry = entries_[e];
     const double weight = weights[static_cast<std::size_t>(entry.row)];
-    const Index kind = entry.kind >= 0 ? entry.kind : rest_kinds[static_cast<std::size_t>(entry.course)];
+    const Index kind = entry.kind >= 0 ? entry.kind : baseline_kinds[static_cast<std::size_t>(entry.course)];
     double *here = sums.here.row(entry.course).data(), *of_kind = sums.kinds.row(kind).data();
     const double* post = state(e);
     for (Index z = 0; z < stride; z += pack_width) {
@@ -331,13 +332,13 @@ void HiddenTreePass::posterior(RowMatrix& states) {
     const Id c = order[rank], parent = tree_.shape().parent(c);
     const bool here = changed && course_begin_[rank] < course_begin_[rank + 1];
     if (parent < 0) {
-      const double* root = here ? state(0) : rest_.root.data();
+      const double* root = here ? state(0) : baseline_.root.data();
       std::copy(root, root + stride, states.row(c).data());
       continue;
     }
     const std::size_t e = changed ? course_begin_[rank] : 0;
-    const double* u = here ? message(e) : rest_.message.row(c).data();
-    const double* x = here ? belief(e) : rest_.belief.row(c).data();
+    const double* u = here ? message(e) : baseline_.message.row(c).data();
+    const double* x = here ? belief(e) : baseline_.belief.row(c).data();
     for (Index z = 0; z < stride; ++z)
       g[z] = states(parent, z) / u[z];
     const double* in[1] = {g.data()};
@@ -357,7 +358,7 @@ void HiddenTreePass::draw(RandomStream& stream, std::vector<Id>& states) {
   for (std::size_t rank = 0; rank < order.size(); ++rank) {
     const Id c = order[rank], parent = tree_.shape().parent(c);
     const bool here = changed && course_begin_[rank] < course_begin_[rank + 1];
-    const double* x = here ? belief(course_begin_[rank]) : rest_.belief.row(c).data();
+    const double* x = here ? belief(course_begin_[rank]) : baseline_.belief.row(c).data();
     const double* prior =
         parent < 0 ? tree_.initial() : tree_.down(c) + states[static_cast<std::size_t>(parent)] * tree_.stride();
     for (std::size_t z = 0; z < count; ++z)
@@ -366,29 +367,29 @@ void HiddenTreePass::draw(RandomStream& stream, std::vector<Id>& states) {
   }
 }
 
-void add_unchanged(const HiddenTree& tree, const RestMessages& rest, std::span<const std::int32_t> rest_kinds,
-                   TreeSums& sums) {
+void add_unchanged(const HiddenTree& tree, const BaselineMessages& baseline,
+                   std::span<const std::int32_t> baseline_kinds, TreeSums& sums) {
   const Index stride = tree.stride(), states = tree.state_count();
-  RowMatrix unchanged(tree.course_count(), stride);  // posterior of courses over the rows that leave them at rest
+  RowMatrix unchanged(tree.course_count(), stride);  // posterior of courses over the rows that leave them unchanged
   const Vector nothing = Vector::Zero(stride);
   Vector g(stride);
   for (const Id c : tree.shape().order()) {
     const Id parent = tree.shape().parent(c);
     auto here = unchanged.row(c);
     if (parent < 0) {
-      here = sums.untouched * rest.root.transpose();
+      here = sums.untouched * baseline.root.transpose();
     } else {
       // Rounding of the difference for a course that all rows change.
       for (Index z = 0; z < stride; ++z)
-        g[z] = std::max(0.0, unchanged(parent, z) + sums.here(parent, z) - sums.above(c, z)) / rest.message(c, z);
+        g[z] = std::max(0.0, unchanged(parent, z) + sums.here(parent, z) - sums.above(c, z)) / baseline.message(c, z);
       const double* in[1] = {g.data()};
       double* out[1] = {here.data()};
       multiply<1>(tree.down(c), states, stride, in, nothing.data(), out);
-      here.array() *= rest.belief.row(c).array();
-      const double *left[1] = {g.data()}, *right[1] = {rest.belief.row(c).data()};
+      here.array() *= baseline.belief.row(c).array();
+      const double *left[1] = {g.data()}, *right[1] = {baseline.belief.row(c).data()};
       add_products<1>(sums.pairs.row(c * states).data(), states, stride, left, right);
     }
-    sums.kinds.row(rest_kinds[static_cast<std::size_t>(c)]) += here;
+    sums.kinds.row(baseline_kinds[static_cast<std::size_t>(c)]) += here;
   }
 }
 

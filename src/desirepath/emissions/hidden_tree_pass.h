@@ -1,7 +1,7 @@
 // Messages through a hidden tree, only where a row changes them.
 //
 // A row changes the courses it takes and their ancestors; everywhere else the messages are those of a row of the same
-// pattern that takes nothing (RestMessages). Costs: H^2 a changed course upwards, two more downwards with counts,
+// pattern that takes nothing (BaselineMessages). Costs: H^2 a changed course upwards, two more downwards with counts,
 // whatever the number of other courses (docs/models/hidden_tree.md). Products are rescaled
 // where they leave the ordinary; the rare row whose products vanish all the same is done again in logarithms.
 #pragma once
@@ -14,8 +14,8 @@
 namespace desirepath::inline emissions {
 
 /// One pattern with nothing taken. Rows of states are stride() wide.
-struct RestMessages {
-  RestMessages(const HiddenTree& tree, TimingCode rest);
+struct BaselineMessages {
+  BaselineMessages(const HiddenTree& tree, TimingCode baseline);
 
   RowMatrix own;              // courses by states: l
   RowMatrix log_below;        // sum of the children's log messages; padding far below anything
@@ -52,16 +52,16 @@ struct TreeSums {
 /// Some rows of one pattern; reused from block to block.
 class HiddenTreePass {
  public:
-  HiddenTreePass(const HiddenTree& tree, const RestMessages& rest);
+  HiddenTreePass(const HiddenTree& tree, const BaselineMessages& baseline);
 
   void begin();
   void add_row(std::span<const TreeChange> changes);
   std::size_t row_count() const { return row_begin_.size() - 1; }
   /// log P of every row.
   void up(std::span<double> log_probability);
-  /// After up(): adds weight times the posterior of every row. rest_kinds: where courses are counted that a row changes
-  /// only by their descendants.
-  void down(std::span<const double> weights, std::span<const std::int32_t> rest_kinds, TreeSums& sums);
+  /// After up(): adds weight times the posterior of every row. baseline_kinds: where courses are counted that a row
+  /// changes only by their descendants.
+  void down(std::span<const double> weights, std::span<const std::int32_t> baseline_kinds, TreeSums& sums);
   /// After up() of a single row: posterior of every course's state, courses by stride().
   void posterior(RowMatrix& states);
   /// After up() of a single row: a draw of every course's state.
@@ -84,7 +84,7 @@ class HiddenTreePass {
   void root_posterior(std::size_t entry);
 
   const HiddenTree& tree_;
-  const RestMessages& rest_;
+  const BaselineMessages& baseline_;
   std::vector<Id> rank_;                   // by course: its place in the order, parents first
   std::vector<std::size_t> row_begin_;     // into touched_
   std::vector<Entry> touched_;             // row after row; parents are numbered as they stand here
@@ -102,7 +102,7 @@ class HiddenTreePass {
 
 /// Adds the posterior of everything no row of a group changed: linear in what arrives from above, so done once for all
 /// its rows. `sums` has `above` and `here` of the whole group.
-void add_unchanged(const HiddenTree& tree, const RestMessages& rest, std::span<const std::int32_t> rest_kinds,
-                   TreeSums& sums);
+void add_unchanged(const HiddenTree& tree, const BaselineMessages& baseline,
+                   std::span<const std::int32_t> baseline_kinds, TreeSums& sums);
 
 }  // namespace desirepath::inline emissions

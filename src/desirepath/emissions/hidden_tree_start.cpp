@@ -32,13 +32,13 @@ double draw_gamma(double shape, RandomStream& stream) {
   }
 }
 
-/// Sums of each row's values over the kinds its courses have, those at rest by subtraction: kinds by columns.
+/// Sums of each row's values over the kinds its courses have, those of the baseline by subtraction: kinds by columns.
 RowMatrix sum_by_kind(const TimingRows& timings, const RowMatrix& values) {
   RowMatrix sums = RowMatrix::Zero(std::ssize(timings.kinds()), values.cols());
   for (std::size_t g = 0; g < timings.groups().size(); ++g) {
-    const auto rest = timings.rest_kinds(g);
+    const auto baseline = timings.baseline_kinds(g);
     Eigen::RowVectorXd all = Eigen::RowVectorXd::Zero(values.cols());
-    RowMatrix changed = RowMatrix::Zero(std::ssize(rest), values.cols());
+    RowMatrix changed = RowMatrix::Zero(std::ssize(baseline), values.cols());
     for (const std::int64_t row : timings.groups()[g].rows) {
       all += values.row(row);
       for (const TimingRows::Change& change : timings.changes(row)) {
@@ -46,8 +46,8 @@ RowMatrix sum_by_kind(const TimingRows& timings, const RowMatrix& values) {
         changed.row(change.course) += values.row(row);
       }
     }
-    for (std::size_t c = 0; c < rest.size(); ++c)
-      sums.row(rest[c]) += (all - changed.row(static_cast<Index>(c))).cwiseMax(0);  // rounding
+    for (std::size_t c = 0; c < baseline.size(); ++c)
+      sums.row(baseline[c]) += (all - changed.row(static_cast<Index>(c))).cwiseMax(0);  // rounding
   }
   return sums;
 }
@@ -93,7 +93,7 @@ DependencyTree timing_tree(const TimingRows& timings, std::span<const double> we
   for (const TimingRows::Group& group : timings.groups()) {
     for (const std::int64_t row : group.rows) {
       all += weights[static_cast<std::size_t>(row)];
-      if (group.rest == 0) whole += weights[static_cast<std::size_t>(row)];
+      if (group.baseline == 0) whole += weights[static_cast<std::size_t>(row)];
     }
   }
   const bool only_whole = 3 * whole >= all;
@@ -103,7 +103,7 @@ DependencyTree timing_tree(const TimingRows& timings, std::span<const double> we
   std::vector<double> row_weight;
   std::vector<std::vector<std::pair<std::size_t, Id>>> takers(static_cast<std::size_t>(courses));  // row, period
   for (const TimingRows::Group& group : timings.groups()) {
-    if (only_whole && group.rest != 0) continue;
+    if (only_whole && group.baseline != 0) continue;
     for (const std::int64_t row : group.rows) {
       if (!(weights[static_cast<std::size_t>(row)] > 0)) continue;
       for (const TimingRows::Change& change : timings.changes(row)) {
