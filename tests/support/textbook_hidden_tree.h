@@ -1,10 +1,16 @@
 // A hidden tree by the book: every course of every row, every hidden value, nothing shared between rows.
 #pragma once
 
+#include "desirepath/core/random_stream.h"
+#include "desirepath/emissions/family.h"
 #include "desirepath/emissions/hidden_tree_counts.h"
 #include "desirepath/transcripts/evidence.h"
 
 namespace desirepath::test {
+
+/// Students with whole periods unknown, single bits unknown or known alone, one who took nothing, and a course
+/// everybody takes at once.
+EvidenceBatch odd_students(std::int64_t count, const StepShape& shape, RandomStream stream);
 
 struct DenseTreePass {
   double log_probability = 0;

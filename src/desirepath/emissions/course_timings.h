@@ -42,6 +42,8 @@ class TimingPattern {
   TimingCode baseline() const { return baseline_; }
   /// Courses whose code is not baseline() for a row with these taken bits, ascending. Returns the retakes read as none.
   Id changes(std::span<const Id> taken, std::vector<CourseTiming>& found) const;
+  /// Courses that depart with nothing taken, ascending.
+  const std::vector<CourseTiming>& departing() const { return departing_; }
 
  private:
   StepShape shape_;
@@ -63,12 +65,8 @@ class TimingRows {
   };
   const std::vector<Group>& groups() const { return groups_; }
 
-  /// The courses a row changes, each by the number of its kind.
-  struct Change {
-    Id course = 0;
-    std::int32_t kind = 0;
-  };
-  std::span<const Change> changes(std::int64_t row) const {
+  /// The kinds of the courses that a row changes, in ascending order of courses.
+  std::span<const std::int32_t> changes(std::int64_t row) const {
     const auto begin = static_cast<std::size_t>(change_begin_[static_cast<std::size_t>(row)]);
     const auto end = static_cast<std::size_t>(change_begin_[static_cast<std::size_t>(row) + 1]);
     return {changes_.data() + begin, end - begin};
@@ -87,7 +85,7 @@ class TimingRows {
   StepShape shape_;
   std::vector<Group> groups_;
   std::vector<std::int64_t> change_begin_;
-  std::vector<Change> changes_;
+  std::vector<std::int32_t> changes_;
   std::vector<CourseTiming> kinds_;
   std::vector<std::int32_t> baseline_kinds_;  // groups by courses
   std::int64_t dropped_retakes_ = 0;

@@ -4,7 +4,8 @@
 #include <array>
 
 #include "desirepath/core/text.h"
-#include "desirepath/emissions/hidden_tree_counts.h"
+#include "desirepath/emissions/hidden_tree_passes.h"
+#include "desirepath/emissions/hidden_tree_row.h"
 
 namespace desirepath::inline emissions {
 
@@ -40,8 +41,9 @@ std::span<const LikelihoodKind> HiddenTreeEmission::likelihood_kinds() const {
 RowScores HiddenTreeEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Executor& executor) const {
   const TimingRows& timings = timings_of(rows, shape(), retakes_);
   RowScores scores{RowMatrix(rows.row_count(), state_count()), {}};
+  const HiddenTreePasses passes(timings);
   for (std::size_t k = 0; k < trees_.size(); ++k)
-    scores.log_likelihood.col(static_cast<Index>(k)) = score_hidden_tree(*trees_[k], timings, executor);
+    scores.log_likelihood.col(static_cast<Index>(k)) = passes.score(*trees_[k], executor);
   return scores;
 }
 
@@ -53,12 +55,11 @@ class HiddenTreeGiven : public GivenPattern {
       : emission_(emission), unknown_(unknown), pattern_(unknown, emission.shape(), emission.retakes()) {}
 
   void marginals(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out) const override {
-    RowMatrix posterior;
     std::vector<double> weights(static_cast<std::size_t>(emission_.shape().periods) + 1);
     for (std::size_t k = 0; k < emission_.trees().size(); ++k) {
       const HiddenTree& tree = *emission_.trees()[k];
-      Row row(*this, k, taken);
-      row.pass.posterior(posterior);
+      const Row row(*this, k, taken);
+      const RowMatrix posterior = row.way->posterior();
       for (std::size_t i = 0; i < asked.size(); ++i) {
         double& answer = out(static_cast<Index>(k), static_cast<Index>(i));
         if (!unknown_.contains(asked[i])) {
@@ -85,9 +86,9 @@ class HiddenTreeGiven : public GivenPattern {
     result.assign(taken.begin(), taken.end());
     const auto k = static_cast<std::size_t>(state);
     const HiddenTree& tree = *emission_.trees()[k];
-    Row row(*this, k, taken);
+    const Row row(*this, k, taken);
     std::vector<Id> states;
-    row.pass.draw(stream, states);
+    row.way->draw(stream, states);
     const Id courses = emission_.shape().courses, periods = emission_.shape().periods;
     std::vector<double> weights(static_cast<std::size_t>(periods) + 1);
     for (Id c = 0; c < courses; ++c) {
@@ -107,44 +108,40 @@ class HiddenTreeGiven : public GivenPattern {
   }
 
  private:
-  /// One row on its way through one tree.
+  /// What a row knows, and its way through one tree.
   struct Row {
     Row(const HiddenTreeGiven& given, std::size_t state, std::span<const Id> taken)
-        : tree(*given.emission_.trees()[state]),
-          baseline(given.emission_.baseline(state, given.pattern_.baseline())),
-          baseline_code(given.pattern_.baseline()),
-          pass(tree, baseline) {
+        : tree(*given.emission_.trees()[state]), baseline(given.emission_.baseline(state, given.pattern_.baseline())) {
+      std::vector<CourseTiming> changed;
       given.pattern_.changes(taken, changed);
       own.resize(std::ssize(changed), tree.stride());
-      std::vector<TreeChange> changes;
-      for (std::size_t i = 0; i < changed.size(); ++i) {
-        tree.own(changed[i], own.row(static_cast<Index>(i)).data());
-        changes.push_back({changed[i].course, own.row(static_cast<Index>(i)).data(), -1});
+      for (const CourseTiming& known : changed) {
+        double* likelihood = own.row(std::ssize(changes)).data();
+        tree.own(known, likelihood);
+        changes.push_back({known, likelihood});
       }
-      pass.add_row(changes);
-      std::array<double, 1> log_probability;
-      pass.up(log_probability);
+      way.emplace(tree, baseline, changes);
     }
-    /// Place among the changed courses, or -1.
-    Index place(Id course) const {
-      const auto found = std::ranges::lower_bound(changed, course, {}, &CourseTiming::course);
-      return found != changed.end() && found->course == course ? found - changed.begin() : -1;
+    /// The change of a course; null: there is none.
+    const TreeChange* change(Id course) const {
+      const auto found =
+          std::ranges::lower_bound(changes, course, {}, [](const TreeChange& change) { return change.known.course; });
+      return found != changes.end() && found->known.course == course ? &*found : nullptr;
     }
     TimingCode code(Id course) const {
-      const Index at = place(course);
-      return at >= 0 ? changed[static_cast<std::size_t>(at)].code : baseline_code;
+      const TreeChange* found = change(course);
+      return found != nullptr ? found->known.code : baseline.code;
     }
     const double* own_of(Id course) const {
-      const Index at = place(course);
-      return at >= 0 ? own.row(at).data() : baseline.own.row(course).data();
+      const TreeChange* found = change(course);
+      return found != nullptr ? found->own : baseline.own.row(course).data();
     }
 
     const HiddenTree& tree;
     const BaselineMessages& baseline;
-    TimingCode baseline_code;
-    HiddenTreePass pass;
-    std::vector<CourseTiming> changed;
     RowMatrix own;
+    std::vector<TreeChange> changes;
+    std::optional<HiddenTreeRow> way;
   };
 
   const HiddenTreeEmission& emission_;

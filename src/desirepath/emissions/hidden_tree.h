@@ -9,7 +9,8 @@
 #include <mutex>
 #include <optional>
 
-#include "desirepath/emissions/hidden_tree_pass.h"
+#include "desirepath/emissions/baseline_messages.h"
+#include "desirepath/emissions/family.h"
 
 namespace desirepath::inline emissions {
 

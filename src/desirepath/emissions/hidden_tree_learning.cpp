@@ -7,7 +7,7 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/hidden_tree.h"
-#include "desirepath/emissions/hidden_tree_counts.h"
+#include "desirepath/emissions/hidden_tree_passes.h"
 #include "desirepath/emissions/hidden_tree_start.h"
 
 namespace desirepath::inline emissions {
@@ -37,19 +37,19 @@ HiddenTreeParameters improve(const HiddenTreeParameters& before, const HiddenTre
   const double links = prior.link * static_cast<double>(states);
   HiddenTreeParameters next = before;
   const Eigen::RowVectorXd towards = links * before.centres.states.transpose();
-  next.initial = (counts.root + towards.transpose()) / (counts.root.sum() + links);
+  next.initial = (counts.root() + towards).transpose() / (counts.root().sum() + links);
   for (Index r = 0; r < next.transition.rows(); ++r) {
     if (before.parents[static_cast<std::size_t>(r / states)] < 0) continue;
-    next.transition.row(r) = (counts.pairs.row(r) + towards) / (counts.pairs.row(r).sum() + links);
+    next.transition.row(r) = (counts.pairs().row(r) + towards) / (counts.pairs().row(r).sum() + links);
   }
   for (Index r = 0; r < next.timing.rows(); ++r)
-    next.timing.row(r) = (counts.timing.row(r) + prior.timing * before.centres.timing.row(r / states)) /
-                         (counts.timing.row(r).sum() + prior.timing);
+    next.timing.row(r) = (counts.timing().row(r) + prior.timing * before.centres.timing.row(r / states)) /
+                         (counts.timing().row(r).sum() + prior.timing);
   if (options.retakes == Retakes::never) return next;
   for (Index c = 0; c < courses; ++c) {
     for (Id t = 1; t < before.periods(); ++t)
-      next.retake(c, t) = (counts.retaken(c, t) + options.retake_prior * before.centres.retake[t]) /
-                          (counts.risk(c, t) + options.retake_prior);
+      next.retake(c, t) = (counts.retaken()(c, t) + options.retake_prior * before.centres.retake[t]) /
+                          (counts.risk()(c, t) + options.retake_prior);
   }
   return next;
 }
@@ -84,7 +84,7 @@ std::unique_ptr<Emission> HiddenTreeLearner::maximise(const StepRows& rows, cons
   std::vector<std::shared_ptr<const HiddenTree>> trees;
   for (const auto& tree : as_hidden_tree(*previous).trees()) {
     const HiddenTreeCounts counts =
-        count_hidden_tree(*tree, timings(rows), column_of(weights, std::ssize(trees)), executor);
+        HiddenTreePasses(timings(rows)).expect(*tree, column_of(weights, std::ssize(trees)), executor).counts;
     trees.push_back(std::make_shared<const HiddenTree>(improve(tree->parameters(), counts, options_, prior)));
   }
   return std::make_unique<HiddenTreeEmission>(std::move(trees), options_.retakes);
@@ -134,8 +134,9 @@ class HiddenTreeLeftOut : public LeftOut {
       : timings_(timings), emission_(emission), options_(options), prior_(prior), group_of_(responsibilities.rows()) {
     const Matrix weights = responsibilities;
     for (std::size_t k = 0; k < emission.trees().size(); ++k)
-      counts_.push_back(
-          count_hidden_tree(*emission.trees()[k], timings, column_of(weights, static_cast<Index>(k)), executor));
+      counts_.push_back(HiddenTreePasses(timings)
+                            .expect(*emission.trees()[k], column_of(weights, static_cast<Index>(k)), executor)
+                            .counts);
     for (std::size_t g = 0; g < timings.groups().size(); ++g) {
       for (const std::int64_t row : timings.groups()[g].rows)
         group_of_[static_cast<std::size_t>(row)] = g;

@@ -41,9 +41,9 @@ RowMatrix sum_by_kind(const TimingRows& timings, const RowMatrix& values) {
     RowMatrix changed = RowMatrix::Zero(std::ssize(baseline), values.cols());
     for (const std::int64_t row : timings.groups()[g].rows) {
       all += values.row(row);
-      for (const TimingRows::Change& change : timings.changes(row)) {
-        sums.row(change.kind) += values.row(row);
-        changed.row(change.course) += values.row(row);
+      for (const std::int32_t kind : timings.changes(row)) {
+        sums.row(kind) += values.row(row);
+        changed.row(timings.kinds()[static_cast<std::size_t>(kind)].course) += values.row(row);
       }
     }
     for (std::size_t c = 0; c < baseline.size(); ++c)
@@ -106,16 +106,16 @@ DependencyTree timing_tree(const TimingRows& timings, std::span<const double> we
     if (only_whole && group.baseline != 0) continue;
     for (const std::int64_t row : group.rows) {
       if (!(weights[static_cast<std::size_t>(row)] > 0)) continue;
-      for (const TimingRows::Change& change : timings.changes(row)) {
+      for (const std::int32_t kind : timings.changes(row)) {
         Id period = 1;
-        TimingCode code = timings.kinds()[static_cast<std::size_t>(change.kind)].code;
+        auto [course, code] = timings.kinds()[static_cast<std::size_t>(kind)];
         while (code > 0 && code % 3 != 1) {
           code /= 3;
           ++period;
         }
         if (code == 0) continue;
-        takers[static_cast<std::size_t>(change.course)].emplace_back(row_weight.size(), period);
-        firsts.push_back({change.course, period});
+        takers[static_cast<std::size_t>(course)].emplace_back(row_weight.size(), period);
+        firsts.push_back({course, period});
       }
       begin.push_back(firsts.size());
       row_weight.push_back(weights[static_cast<std::size_t>(row)]);
