@@ -47,8 +47,9 @@ class HiddenTrees : public testing::TestWithParam<Id> {
   }
   std::vector<double> weights() const { return {pool_.rows.weights().begin(), pool_.rows.weights().end()}; }
   HiddenTreeParameters start() const {
-    return start_hidden_tree(pool_.rows, TimingRows(pool_.rows, shape, Retakes::learned), weights(), options_,
-                             RandomStream(7), executor_);
+    const TimingRows timings(pool_.rows, shape, Retakes::learned);
+    return start_hidden_tree(pool_.rows, timings, weights(), TreeGround(timings, weights(), options_, executor_),
+                             options_, RandomStream(7), executor_);
   }
   EvidenceBatch evidence_;
   RowPool pool_;
@@ -207,12 +208,13 @@ TEST(HiddenTree, FindsTheTreeThatWasPlanted) {
   for (std::int64_t row = 0; row < pool.rows.row_count(); ++row)
     weights.push_back(static_cast<double>(pool.occurrences_of(row).size()));
   const TimingRows timings(pool.rows, {3, many}, Retakes::learned);
-  const DependencyTree tree = timing_tree(timings, weights, 0, RandomStream(1), Executor(2));
+  const TimingInformation information(timings, weights, Executor(2));
+  const DependencyTree tree = timing_tree(information, 0, RandomStream(1));
   for (Id c = 0; c < many; ++c) {
     if (tree.parent(c) < 0) continue;
     EXPECT_EQ(std::abs(tree.parent(c) - c), 1) << c;
   }
-  EXPECT_NE(timing_tree(timings, weights, 1.5, RandomStream(1), Executor(2)).parents(), tree.parents());
+  EXPECT_NE(timing_tree(information, 1.5, RandomStream(1)).parents(), tree.parents());
 }
 
 TEST(HiddenTree, WithoutRetakesLaterEnrollmentsAreNotRead) {

@@ -71,9 +71,12 @@ std::unique_ptr<Emission> HiddenTreeLearner::start(const StepRows& rows, const R
                                                    const RandomStream& stream, const Executor& executor) const {
   const Matrix weights = responsibilities;  // each state's weights side by side
   std::vector<std::shared_ptr<const HiddenTree>> trees;
-  for (Index k = 0; k < weights.cols(); ++k)
-    trees.push_back(std::make_shared<const HiddenTree>(start_hidden_tree(
-        rows, timings(rows), column_of(weights, k), options_, stream.child(static_cast<std::uint64_t>(k)), executor)));
+  for (Index k = 0; k < weights.cols(); ++k) {
+    const TreeGround ground(timings(rows), column_of(weights, k), options_, executor);
+    trees.push_back(std::make_shared<const HiddenTree>(
+        start_hidden_tree(rows, timings(rows), column_of(weights, k), ground, options_,
+                          stream.child(static_cast<std::uint64_t>(k)), executor)));
+  }
   return std::make_unique<HiddenTreeEmission>(std::move(trees), options_.retakes);
 }
 
