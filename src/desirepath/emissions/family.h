@@ -8,7 +8,7 @@
 #include <string>
 
 #include "desirepath/core/settings.h"
-#include "desirepath/emissions/emission.h"
+#include "desirepath/emissions/learner.h"
 
 namespace desirepath::inline emissions {
 

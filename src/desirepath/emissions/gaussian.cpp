@@ -41,7 +41,7 @@ bool are_moderate(const auto& values) {
 
 }  // namespace
 
-std::string GaussianParameters::fault() const {
+std::optional<std::string> GaussianParameters::fault() const {
   const Index bits = mean.rows(), states = mean.cols();
   if (states < 1 || !are_moderate(mean)) return "means are not numbers";
   if (standard_mean.rows() != bits || standard_mean.cols() != states || !are_moderate(standard_mean))
@@ -54,7 +54,7 @@ std::string GaussianParameters::fault() const {
           !(factor.diagonal().array() >= 1 / largest_deviation).all())
         return "a covariance is not positive definite";
     }
-    return {};
+    return std::nullopt;
   }
   if (static_cast<Index>(loading.size()) != states) return "loadings do not fit the states";
   for (const RowMatrix& matrix : loading) {
@@ -64,12 +64,11 @@ std::string GaussianParameters::fault() const {
   if (noise.rows() != bits || noise.cols() != states ||
       !(noise.array() <= largest_deviation && noise.array() >= 1 / largest_deviation / largest_deviation).all())
     return "a variance is not above zero";
-  return {};
+  return std::nullopt;
 }
 
 GaussianEmission::GaussianEmission(GaussianParameters parameters) : parameters_(std::move(parameters)) {
-  const std::string fault = parameters_.fault();
-  if (!fault.empty()) throw NumericalError(concat("Gaussian: ", fault));
+  if (const auto fault = parameters_.fault()) throw NumericalError(concat("Gaussian: ", *fault));
 }
 
 GaussianEmission::~GaussianEmission() = default;
@@ -85,8 +84,7 @@ std::unique_ptr<GaussianEmission> GaussianEmission::load(const ArchiveReader& ar
       parameters.loading.push_back(archive.read_matrix(concat(prefix, ".loading.", k)));
     parameters.noise = archive.read_matrix(prefix + ".noise");
   }
-  const std::string fault = parameters.fault();
-  if (!fault.empty()) archive.refuse("damaged: " + fault);
+  if (const auto fault = parameters.fault()) archive.refuse("damaged: " + *fault);
   return std::make_unique<GaussianEmission>(std::move(parameters));
 }
 
@@ -146,9 +144,9 @@ RowScores GaussianEmission::score(const StepRows& rows, LikelihoodKind kind, Pre
   return factor_mass_scores(thresholded(executor), rows, precision, executor);
 }
 
-LikelihoodGap GaussianEmission::likelihood_gap(const StepRows& rows, LikelihoodKind kind, Precision precision,
-                                               const Executor& executor) const {
-  return is_fitted(kind, precision) ? gap_of_fit(*this, rows, executor) : LikelihoodGap{};
+ScoreError GaussianEmission::score_error(const StepRows& rows, LikelihoodKind kind, Precision precision,
+                                         const Executor& executor) const {
+  return is_fitted(kind, precision) ? gap_of_fit(*this, rows, executor) : ScoreError{};
 }
 
 std::unique_ptr<GivenPattern> GaussianEmission::given(const UnknownBits& unknown) const {

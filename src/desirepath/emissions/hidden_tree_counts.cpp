@@ -95,6 +95,23 @@ HiddenTreeCounts& HiddenTreeCounts::operator*=(double factor) {
   return *this;
 }
 
+void add_to_statistics(HiddenTreeCounts counts, Statistics& sums) {
+  sums.add(RowMatrix(counts.root));
+  for (RowMatrix* table : {&counts.pairs, &counts.timing, &counts.risk, &counts.retaken})
+    sums.add(std::move(*table));
+}
+
+HiddenTreeCounts take_counts(Statistics& sums, std::size_t tree) {
+  const std::size_t first = 5 * tree;
+  HiddenTreeCounts counts;
+  counts.root = sums.table(first);
+  counts.pairs = std::move(sums.table(first + 1));
+  counts.timing = std::move(sums.table(first + 2));
+  counts.risk = std::move(sums.table(first + 3));
+  counts.retaken = std::move(sums.table(first + 4));
+  return counts;
+}
+
 HiddenTreeCounts count_hidden_tree(const HiddenTree& tree, const TimingRows& timings, std::span<const double> weights,
                                    const Executor& executor) {
   const RowMatrix tables = own_tables(tree, timings);

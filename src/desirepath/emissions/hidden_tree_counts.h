@@ -18,6 +18,10 @@ struct HiddenTreeCounts {
   HiddenTreeCounts& operator*=(double factor);
 };
 
+/// As statistics: the tables of one tree after the other, and back.
+void add_to_statistics(HiddenTreeCounts counts, Statistics& sums);
+HiddenTreeCounts take_counts(Statistics& sums, std::size_t tree);
+
 /// weights: one a row.
 HiddenTreeCounts count_hidden_tree(const HiddenTree& tree, const TimingRows& timings, std::span<const double> weights,
                                    const Executor& executor);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "desirepath/emissions/bernoulli.h"
+#include "desirepath/emissions/timing_pairs.h"
 #include "desirepath/probability/log_space.h"
 
 namespace desirepath::inline emissions {
@@ -13,14 +14,8 @@ namespace {
 
 constexpr int mixture_steps = 40;
 constexpr double label_concentration = 0.3;  // of the Dirichlet that first labels are drawn from
-constexpr double cell_students = 0.1;        // added to each cell of two courses' timings
 constexpr double stay = 0.9;                 // of a hidden variable with its parent, at the start
 constexpr int pooling_steps = 30;
-
-struct FirstEnrollment {
-  Id course;
-  Id period;  // from 1
-};
 
 /// A gamma variable (Marsaglia and Tsang; below one by a power of a uniform).
 double draw_gamma(double shape, RandomStream& stream) {
@@ -52,216 +47,207 @@ RowMatrix sum_by_kind(const TimingRows& timings, const RowMatrix& values) {
   return sums;
 }
 
-/// Responsibilities of a mixture of independent bits: rows by classes, each row times its weight.
-RowMatrix mixture_labels(const StepRows& rows, std::span<const double> weights, Id classes, const RandomStream& stream,
-                         const Executor& executor) {
-  const Index count = rows.row_count();
-  const Eigen::Map<const Vector> weight(weights.data(), count);
-  RowMatrix labels(count, classes);
-  executor.for_blocks(count, 1024, [&](Range range) {
-    for (std::int64_t row = range.first; row < range.last; ++row) {
-      RandomStream draws = stream.child(static_cast<std::uint64_t>(row));
-      for (Index z = 0; z < classes; ++z)
-        labels(row, z) = draw_gamma(label_concentration, draws) + 1e-300;
-      labels.row(row) *= weight[row] / labels.row(row).sum();
-    }
-  });
-  const BernoulliLearner learner(BernoulliOptions{});
-  for (int step = 0; step < mixture_steps; ++step) {
-    const Eigen::RowVectorXd size = labels.colwise().sum().array() + 1;
-    const Eigen::RowVectorXd log_size = (size / size.sum()).array().log();
-    const auto emission = learner.maximise(rows, labels, nullptr, executor);
-    labels = emission->score(rows, LikelihoodKind::mass, Precision::quick, executor).log_likelihood;
-    executor.for_blocks(count, 1024, [&](Range range) {
-      for (std::int64_t row = range.first; row < range.last; ++row) {
-        labels.row(row) += log_size;
-        normalise_logs({labels.row(row).data(), static_cast<std::size_t>(classes)});
-        labels.row(row) *= weight[row];
-      }
-    });
-  }
-  return labels;
+/// Expected first enrollments under these shares of a kind's course, of weight one: by v.
+Eigen::RowVectorXd expected_first(const CourseTiming& kind, const RowMatrix& shares, const RowMatrix& retake) {
+  std::vector<double> weights(static_cast<std::size_t>(shares.cols()));
+  timing_weights(kind.code, {retake.row(kind.course).data(), static_cast<std::size_t>(retake.cols())}, weights);
+  Eigen::RowVectorXd first = Eigen::Map<const Eigen::RowVectorXd>(weights.data(), shares.cols());
+  first.array() *= shares.row(kind.course).array();
+  return first / first.sum();
 }
 
 }  // namespace
 
-DependencyTree timing_tree(const TimingRows& timings, std::span<const double> weights, double noise,
-                           const RandomStream& stream, const Executor& executor) {
-  const Id courses = timings.shape().courses, periods = timings.shape().periods;
-  // Rows known throughout where they suffice, else all by their first known enrollment.
-  double whole = 0, all = 0;
-  for (const TimingRows::Group& group : timings.groups()) {
-    for (const std::int64_t row : group.rows) {
-      all += weights[static_cast<std::size_t>(row)];
-      if (group.rest == 0) whole += weights[static_cast<std::size_t>(row)];
-    }
-  }
-  const bool only_whole = 3 * whole >= all;
-  const double total = only_whole ? whole : all;
-  std::vector<FirstEnrollment> firsts;
-  std::vector<std::size_t> begin = {0};
-  std::vector<double> row_weight;
-  std::vector<std::vector<std::pair<std::size_t, Id>>> takers(static_cast<std::size_t>(courses));  // row, period
-  for (const TimingRows::Group& group : timings.groups()) {
-    if (only_whole && group.rest != 0) continue;
-    for (const std::int64_t row : group.rows) {
-      if (!(weights[static_cast<std::size_t>(row)] > 0)) continue;
-      for (const TimingRows::Change& change : timings.changes(row)) {
-        Id period = 1;
-        TimingCode code = timings.kinds()[static_cast<std::size_t>(change.kind)].code;
-        while (code > 0 && code % 3 != 1) {
-          code /= 3;
-          ++period;
-        }
-        if (code == 0) continue;
-        takers[static_cast<std::size_t>(change.course)].emplace_back(row_weight.size(), period);
-        firsts.push_back({change.course, period});
-      }
-      begin.push_back(firsts.size());
-      row_weight.push_back(weights[static_cast<std::size_t>(row)]);
-    }
-  }
-  const Index values = periods + 1, cells = values * values;
-  RowMatrix single = RowMatrix::Zero(courses, values);  // weight by first enrollment
-  for (Id c = 0; c < courses; ++c) {
-    for (const auto& [row, period] : takers[static_cast<std::size_t>(c)])
-      single(c, period) += row_weight[row];
-    single(c, 0) = total - single.row(c).tail(periods).sum();
-  }
-  // Information of course i with every later one, row by row of a triangle.
-  std::vector<Vector> information(static_cast<std::size_t>(courses));
-  executor.for_each(courses, [&](std::int64_t number) {
-    const auto i = static_cast<Id>(number);
-    RowMatrix together = RowMatrix::Zero(courses - i, cells);
-    for (const auto& [row, u] : takers[static_cast<std::size_t>(i)]) {
-      for (std::size_t at = begin[row]; at < begin[row + 1]; ++at) {
-        if (firsts[at].course > i) together(firsts[at].course - i, u * values + firsts[at].period) += row_weight[row];
-      }
-    }
-    Vector& found = information[static_cast<std::size_t>(i)];
-    found = Vector::Zero(courses - i);
-    RandomStream draws = stream.child("noise").child(static_cast<std::uint64_t>(i));
-    const double sum = total + cell_students * static_cast<double>(cells);
-    Vector left(values), right(values);
-    for (Id j = i + 1; j < courses; ++j) {
-      auto table = together.row(j - i);
-      for (Id v = 1; v <= periods; ++v) {
-        double with_i = 0, with_j = 0;
-        for (Id u = 1; u <= periods; ++u) {
-          with_i += table[u * values + v];
-          with_j += table[v * values + u];
-        }
-        table[v] = single(j, v) - with_i;           // i never
-        table[v * values] = single(i, v) - with_j;  // j never
-      }
-      table[0] = total - table.tail(cells - 1).sum();
-      left.setZero();
-      right.setZero();
-      double entropy = 0;
-      for (Index u = 0; u < values; ++u) {
-        for (Index v = 0; v < values; ++v) {
-          const double p = (std::max(0.0, table[u * values + v]) + cell_students) / sum;
-          entropy += x_log_x(p);
-          left[u] += p;
-          right[v] += p;
+HiddenTreeStart::HiddenTreeStart(const HiddenTreeOptions& options, const StepShape& shape, const RandomStream& stream)
+    : options_(options), shape_(shape), stream_(stream) {}
+HiddenTreeStart::~HiddenTreeStart() = default;
+HiddenTreeStart::HiddenTreeStart(HiddenTreeStart&&) noexcept = default;
+
+Statistics HiddenTreeStart::count(const StepRows& rows, const TimingRows& timings, std::span<const double> weights,
+                                  const Executor& executor) const {
+  switch (phase_) {
+    case Phase::totals: {
+      // Weight of rows known throughout, and of all.
+      RowMatrix totals = RowMatrix::Zero(1, 2);
+      for (const TimingRows::Group& group : timings.groups()) {
+        for (const std::int64_t row : group.rows) {
+          totals(0, 1) += weights[static_cast<std::size_t>(row)];
+          if (group.rest == 0) totals(0, 0) += weights[static_cast<std::size_t>(row)];
         }
       }
-      for (Index v = 0; v < values; ++v)
-        entropy -= x_log_x(left[v]) + x_log_x(right[v]);
-      found[j - i] = std::max(0.0, entropy) * (noise > 0 ? std::exp(noise * draws.normal()) : 1);
+      Statistics sums;
+      sums.add(std::move(totals));
+      return sums;
     }
-  });
-  std::vector<Id> members(static_cast<std::size_t>(courses));
-  std::iota(members.begin(), members.end(), 0);
-  return rooted_at_centre(maximum_spanning_tree(
-      courses, members, [&](Id i, Id j) { return information[static_cast<std::size_t>(i)][j - i]; }));
+    case Phase::pairs:
+      return pairs_->count(timings, weights, executor);
+    case Phase::pooling:
+      return count_pooled(timings, weights);
+    case Phase::mixture: {
+      const RowMatrix labels = labels_of(rows, weights, executor);
+      Statistics sums = to_statistics(count_bits(rows, labels, executor));
+      sums.add(RowMatrix(labels.colwise().sum()));
+      return sums;
+    }
+    case Phase::timings:
+      break;
+  }
+  return count_labels(rows, timings, weights, executor);
 }
 
-HiddenTreeCentres pooled_timings(const TimingRows& timings, std::span<const double> weights,
-                                 const HiddenTreeOptions& options) {
-  const Id courses = timings.shape().courses, periods = timings.shape().periods;
+bool HiddenTreeStart::take(Statistics sums, const Executor& executor) {
+  switch (phase_) {
+    case Phase::totals:
+      take_totals(sums.table(0));
+      phase_ = Phase::pairs;
+      return false;
+    case Phase::pairs:
+      if (!pairs_->take(sums, executor)) return false;
+      parameters_.parents = pairs_->tree(options_.tree_noise, stream_.child("shape")).parents();
+      pairs_.reset();
+      phase_ = Phase::pooling;
+      return false;
+    case Phase::pooling:
+      take_pooled(sums);
+      if (++step_ < pooling_steps) return false;
+      step_ = 0;
+      phase_ = Phase::mixture;
+      return false;
+    case Phase::mixture:
+      take_labels(std::move(sums));
+      if (++step_ == mixture_steps) phase_ = Phase::timings;
+      return false;
+    case Phase::timings:
+      break;
+  }
+  finish(sums);
+  return true;
+}
+
+void HiddenTreeStart::take_totals(const RowMatrix& totals) {
+  // Rows known throughout where they suffice, else all by their first known enrollment.
+  const double whole = totals(0, 0), all = totals(0, 1);
+  const bool only_whole = 3 * whole >= all;
+  pairs_ = std::make_unique<TimingPairs>(shape_, only_whole, only_whole ? whole : all);
+  states_ = options_.states_for(all);
+  HiddenTreeCentres& centres = parameters_.centres;
+  centres.timing = RowMatrix::Constant(shape_.courses, shape_.periods + 1, 1.0 / (shape_.periods + 1));
+  centres.retake = Vector::Constant(shape_.periods, options_.retakes == Retakes::learned ? 0.5 : 0);
+  retake_ = centres.retake.transpose().replicate(shape_.courses, 1);
+}
+
+Statistics HiddenTreeStart::count_pooled(const TimingRows& timings, std::span<const double> weights) const {
+  const Id courses = shape_.courses, periods = shape_.periods;
   const RowMatrix weight =
       sum_by_kind(timings, Eigen::Map<const RowMatrix>(weights.data(), static_cast<Index>(weights.size()), 1));
-  HiddenTreeCentres centres;
-  centres.timing = RowMatrix::Constant(courses, periods + 1, 1.0 / (periods + 1));
-  centres.retake = Vector::Constant(periods, options.retakes == Retakes::learned ? 0.5 : 0);
-  RowMatrix retake = centres.retake.transpose().replicate(courses, 1);
-  std::vector<double> shares(static_cast<std::size_t>(periods) + 1);
-  for (int step = 0; step < pooling_steps; ++step) {
-    RowMatrix counts = RowMatrix::Zero(courses, periods + 1), risk = RowMatrix::Zero(courses, periods), retaken = risk;
-    for (std::size_t k = 0; k < timings.kinds().size(); ++k) {
-      const CourseTiming& kind = timings.kinds()[k];
-      timing_weights(kind.code, {retake.row(kind.course).data(), static_cast<std::size_t>(periods)}, shares);
-      Eigen::Map<Eigen::RowVectorXd> first(shares.data(), periods + 1);
-      first.array() *= centres.timing.row(kind.course).array();
-      first *= weight(static_cast<Index>(k), 0) / first.sum();
-      counts.row(kind.course) += first;
-      TimingCode code = kind.code;
-      double before = 0;
-      for (Id t = 0; t < periods; ++t, code /= 3) {
-        if (code % 3 != 2) risk(kind.course, t) += before;
-        if (code % 3 == 1) retaken(kind.course, t) += before;
-        before += first[t + 1];
-      }
-    }
-    for (Id c = 0; c < courses; ++c) {
-      counts.row(c).array() += 0.5 / (periods + 1);
-      centres.timing.row(c) = counts.row(c) / counts.row(c).sum();
-    }
-    if (options.retakes == Retakes::never) continue;
-    for (Id t = 1; t < periods; ++t) {
-      centres.retake[t] = (retaken.col(t).sum() + 0.5) / (risk.col(t).sum() + 1);
-      retake.col(t) = (retaken.col(t).array() + options.retake_prior * centres.retake[t]) /
-                      (risk.col(t).array() + options.retake_prior);
-    }
-  }
-  return centres;
-}
-
-HiddenTreeParameters start_hidden_tree(const StepRows& rows, const TimingRows& timings, std::span<const double> weights,
-                                       const HiddenTreeOptions& options, const RandomStream& stream,
-                                       const Executor& executor) {
-  const Id courses = timings.shape().courses, periods = timings.shape().periods,
-           states = options.states_for(std::accumulate(weights.begin(), weights.end(), 0.0));
-  HiddenTreeParameters parameters;
-  parameters.parents = timing_tree(timings, weights, options.tree_noise, stream.child("shape"), executor).parents();
-  parameters.centres = pooled_timings(timings, weights, options);
-  const RowMatrix labels = mixture_labels(rows, weights, states, stream.child("labels"), executor);
-  const Vector size = labels.colwise().sum().transpose();
-  parameters.centres.states = (size.array() + 1) / (size.sum() + states);
-  parameters.initial = parameters.centres.states;
-  parameters.retake = parameters.centres.retake.transpose().replicate(courses, 1);
-  parameters.retake.col(0).setZero();
-
-  // Timings by the shares of each label, two students at the pooled ones added.
-  const RowMatrix by_kind = sum_by_kind(timings, labels);
-  parameters.timing.resize(Index{courses} * states, periods + 1);
-  for (Id c = 0; c < courses; ++c)
-    parameters.timing.middleRows(Index{c} * states, states) = 2 * parameters.centres.timing.row(c).replicate(states, 1);
-  std::vector<double> shares(static_cast<std::size_t>(periods) + 1);
+  RowMatrix counts = RowMatrix::Zero(courses, periods + 1), risk = RowMatrix::Zero(courses, periods), retaken = risk;
   for (std::size_t k = 0; k < timings.kinds().size(); ++k) {
     const CourseTiming& kind = timings.kinds()[k];
-    timing_weights(kind.code, {parameters.retake.row(kind.course).data(), static_cast<std::size_t>(periods)}, shares);
-    Eigen::Map<Eigen::RowVectorXd> first(shares.data(), periods + 1);
-    first.array() *= parameters.centres.timing.row(kind.course).array();
-    first /= first.sum();
-    parameters.timing.middleRows(Index{kind.course} * states, states) +=
-        by_kind.row(static_cast<Index>(k)).transpose() * first;
+    const Eigen::RowVectorXd first =
+        weight(static_cast<Index>(k), 0) * expected_first(kind, parameters_.centres.timing, retake_);
+    counts.row(kind.course) += first;
+    TimingCode code = kind.code;
+    double before = 0;
+    for (Id t = 0; t < periods; ++t, code /= 3) {
+      if (code % 3 != 2) risk(kind.course, t) += before;
+      if (code % 3 == 1) retaken(kind.course, t) += before;
+      before += first[t + 1];
+    }
   }
-  for (Index r = 0; r < parameters.timing.rows(); ++r)
-    parameters.timing.row(r) /= parameters.timing.row(r).sum();
+  Statistics sums;
+  sums.add(std::move(counts));
+  sums.add(std::move(risk));
+  sums.add(std::move(retaken));
+  return sums;
+}
 
-  parameters.transition.resize(Index{courses} * states, states);
-  RandomStream draws = stream.child("links");
-  for (Index r = 0; r < parameters.transition.rows(); ++r) {
-    auto row = parameters.transition.row(r);
-    row = (1 - stay) * parameters.initial.transpose();
-    row[r % states] += stay;
-    for (Index z = 0; z < states; ++z)
+void HiddenTreeStart::take_pooled(const Statistics& sums) {
+  const RowMatrix &counts = sums.table(0), &risk = sums.table(1), &retaken = sums.table(2);
+  HiddenTreeCentres& centres = parameters_.centres;
+  for (Id c = 0; c < shape_.courses; ++c) {
+    const Eigen::RowVectorXd raised = counts.row(c).array() + 0.5 / (shape_.periods + 1);
+    centres.timing.row(c) = raised / raised.sum();
+  }
+  if (options_.retakes == Retakes::never) return;
+  for (Id t = 1; t < shape_.periods; ++t) {
+    centres.retake[t] = (retaken.col(t).sum() + 0.5) / (risk.col(t).sum() + 1);
+    retake_.col(t) = (retaken.col(t).array() + options_.retake_prior * centres.retake[t]) /
+                     (risk.col(t).array() + options_.retake_prior);
+  }
+}
+
+/// Of the mixture of independent bits: rows by classes, each row times its weight; drawn at first.
+RowMatrix HiddenTreeStart::labels_of(const StepRows& rows, std::span<const double> weights,
+                                     const Executor& executor) const {
+  const Index count = rows.row_count();
+  RowMatrix labels(count, states_);
+  const RandomStream stream = stream_.child("labels");
+  if (mixture_) labels = mixture_->score(rows, LikelihoodKind::mass, Precision::quick, executor).log_likelihood;
+  executor.for_blocks(count, 1024, [&](Range range) {
+    for (std::int64_t row = range.first; row < range.last; ++row) {
+      const double weight = weights[static_cast<std::size_t>(row)];
+      if (mixture_) {
+        labels.row(row) += log_size_;
+        normalise_logs({labels.row(row).data(), static_cast<std::size_t>(states_)});
+        labels.row(row) *= weight;
+        continue;
+      }
+      RandomStream draws = stream.child(static_cast<std::uint64_t>(row));
+      for (Index z = 0; z < states_; ++z)
+        labels(row, z) = draw_gamma(label_concentration, draws) + 1e-300;
+      labels.row(row) *= weight / labels.row(row).sum();
+    }
+  });
+  return labels;
+}
+
+void HiddenTreeStart::take_labels(Statistics sums) {
+  const Eigen::RowVectorXd size = sums.table(2).row(0).array() + 1;
+  log_size_ = (size / size.sum()).array().log();
+  mixture_ = std::make_unique<BernoulliEmission>(
+      bernoulli_shares(to_bit_counts(std::move(sums)), BernoulliOptions().pseudocount));
+}
+
+Statistics HiddenTreeStart::count_labels(const StepRows& rows, const TimingRows& timings,
+                                         std::span<const double> weights, const Executor& executor) const {
+  const RowMatrix labels = labels_of(rows, weights, executor);
+  const RowMatrix by_kind = sum_by_kind(timings, labels);
+  RowMatrix retake = parameters_.centres.retake.transpose().replicate(shape_.courses, 1);
+  retake.col(0).setZero();
+  RowMatrix timing = RowMatrix::Zero(Index{shape_.courses} * states_, shape_.periods + 1);
+  for (std::size_t k = 0; k < timings.kinds().size(); ++k) {
+    const CourseTiming& kind = timings.kinds()[k];
+    timing.middleRows(Index{kind.course} * states_, states_) +=
+        by_kind.row(static_cast<Index>(k)).transpose() * expected_first(kind, parameters_.centres.timing, retake);
+  }
+  Statistics sums;
+  sums.add(RowMatrix(labels.colwise().sum()));
+  sums.add(std::move(timing));
+  return sums;
+}
+
+void HiddenTreeStart::finish(const Statistics& sums) {
+  const Vector size = sums.table(0).row(0).transpose();
+  parameters_.centres.states = (size.array() + 1) / (size.sum() + states_);
+  parameters_.initial = parameters_.centres.states;
+  parameters_.retake = parameters_.centres.retake.transpose().replicate(shape_.courses, 1);
+  parameters_.retake.col(0).setZero();
+  // Timings by the shares of each label, two students at the pooled ones added.
+  parameters_.timing = sums.table(1);
+  for (Index r = 0; r < parameters_.timing.rows(); ++r) {
+    parameters_.timing.row(r) += 2 * parameters_.centres.timing.row(r / states_);
+    parameters_.timing.row(r) /= parameters_.timing.row(r).sum();
+  }
+  parameters_.transition.resize(Index{shape_.courses} * states_, states_);
+  RandomStream draws = stream_.child("links");
+  for (Index r = 0; r < parameters_.transition.rows(); ++r) {
+    auto row = parameters_.transition.row(r);
+    row = (1 - stay) * parameters_.initial.transpose();
+    row[r % states_] += stay;
+    for (Index z = 0; z < states_; ++z)
       row[z] *= 0.9 + 0.2 * draws.uniform();
     row /= row.sum();
   }
-  return parameters;
 }
 
 }  // namespace desirepath::inline emissions

@@ -7,12 +7,13 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/emissions/capabilities.h"
 #include "desirepath/emissions/gaussian.h"
 #include "desirepath/models/chain_candidates.h"
 #include "desirepath/models/chain_inputs.h"
 #include "desirepath/models/chain_settings.h"
 #include "desirepath/models/checkpoint.h"
-#include "desirepath/models/mass_law.h"
+#include "desirepath/models/mass_dynamics.h"
 #include "desirepath/models/orthant_em.h"
 #include "desirepath/models/state_counts.h"
 #include "desirepath/models/state_order.h"
@@ -36,7 +37,7 @@ class ChainFit : public TrainingRun {
     identity_ = {choice.model->name, choice.emission->name, choice.emission->name == choice.model->default_emission,
                  structure, cohort_.schema()};
     learner_ = choice.emission->learner(options_.values(), layout_.shape(cohort_.schema()));
-    layout_.with_history = learner_->needs_history();
+    layout_.with_history = offered<ReadsHistory>(*learner_) != nullptr;
     set_judges_aside();
     evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(training()), layout_);
     chain_.schema = cohort_.schema();
@@ -264,8 +265,8 @@ class ChainFit : public TrainingRun {
   }
 
   bool needs_previous() const {
-    return std::ranges::any_of(evidence_->pools,
-                               [&](const RowPool& pool) { return learner_->needs_previous(pool.rows); });
+    return std::ranges::any_of(
+        evidence_->pools, [&](const RowPool& pool) { return learner_->needs_previous(learner_->survey(pool.rows)); });
   }
 
   void begin(ChainProblem& problem, const ClimbStart& start, const RestartOutcome* before) const {

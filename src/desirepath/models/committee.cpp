@@ -362,7 +362,7 @@ Vector leave_one_out_of_committee(const Model& model, const TrainingRecord& trai
     const auto learner = options.choice().emission->learner(member.values(), committee.layout().shape(cohort.schema()));
     ChainProblem problem(task, evidence, *learner, executor);
     ChainParameters member_parameters = member_of(committee.parameters(), k);
-    if (!committee.identity().schema.has_same_bits(cohort.schema()) || !problem.misfit(member_parameters).empty())
+    if (!committee.identity().schema.has_same_bits(cohort.schema()) || problem.incompatibility(member_parameters))
       throw ArchiveError("the model file's record of its training is of another model");
     problem.start_from_parameters(std::move(member_parameters));
     const auto current = [&] {

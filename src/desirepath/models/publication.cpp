@@ -159,16 +159,16 @@ class Counts {
 
   /// Of each state by the period of departure.
   Matrix departures() const {
-    const Matrix& law = chain_.parameters().departures;
-    Matrix sums = Matrix::Zero(law.rows(), law.cols());
-    for (std::int64_t s = 0; s < evidence_.student_count() && law.size() > 0; ++s) {
+    const Matrix& leaving = chain_.parameters().departures;
+    Matrix sums = Matrix::Zero(leaving.rows(), leaving.cols());
+    for (std::int64_t s = 0; s < evidence_.student_count() && leaving.size() > 0; ++s) {
       const DepartureRange& allowed = evidence_.departures[static_cast<std::size_t>(s)];
-      for (Index k = 0; k < law.rows(); ++k) {
+      for (Index k = 0; k < leaving.rows(); ++k) {
         double all = 0;
         for (Id d = allowed.earliest; d <= allowed.latest; ++d)
-          all += law(k, d - 1);
+          all += leaving(k, d - 1);
         for (Id d = allowed.earliest; d <= allowed.latest && all > 0; ++d)
-          sums(k, d - 1) += in_state(s, 0, k) * law(k, d - 1) / all;
+          sums(k, d - 1) += in_state(s, 0, k) * leaving(k, d - 1) / all;
       }
     }
     return sums;
@@ -192,8 +192,8 @@ void publish_rows(Matrix& rows, const Matrix& counts, Index emitting, double lea
   rows.topRows(emitting) = own;
 }
 
-void publish_law(const HiddenChain& chain, const Counts& counts, ChainParameters& parameters, double least,
-                 const Executor& executor) {
+void publish_dynamics(const HiddenChain& chain, const Counts& counts, ChainParameters& parameters, double least,
+                      const Executor& executor) {
   if (chain.identity().has_kinds) {
     Vector initial = Vector::Zero(parameters.prior.initial.size());
     for (std::int64_t s = 0; s < counts.evidence().student_count(); ++s) {
@@ -263,7 +263,7 @@ ChainParameters published_parameters(const HiddenChain& chain, const TrainingTas
   const Counts counts(chain, task);
   const Executor& executor = task.context.executor;
   ChainParameters parameters = chain.parameters();
-  publish_law(chain, counts, parameters, report.least, executor);
+  publish_dynamics(chain, counts, parameters, report.least, executor);
   for (std::size_t p = 0; p < parameters.emissions.size(); ++p) {
     const Emission* emission = chain.parameters().emissions[p].get();
     const StepRows& rows = counts.evidence().pools[p].rows;

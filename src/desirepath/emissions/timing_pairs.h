@@ -1,0 +1,40 @@
+// Mutual information between the first enrollments of courses, counted in slabs: some courses with all later ones at a
+// time, so that sums stay small however many courses there are.
+#pragma once
+
+#include <vector>
+
+#include "desirepath/compute/executor.h"
+#include "desirepath/emissions/course_timings.h"
+#include "desirepath/probability/dependency_tree.h"
+
+namespace desirepath::inline emissions {
+
+class TimingPairs {
+ public:
+  /// only_whole: rows that know every period suffice; else all count by their first known enrollment. total: their
+  /// weight.
+  TimingPairs(const StepShape& shape, bool only_whole, double total);
+
+  Statistics count(const TimingRows& timings, std::span<const double> weights, const Executor& executor) const;
+  /// Takes the sums of a round over all rows; false where another one is to be counted.
+  bool take(const Statistics& sums, const Executor& executor);
+  /// The spanning tree of the largest information, rooted at its centre; noise: the information of each pair times
+  /// exp(noise * normal).
+  DependencyTree tree(double noise, const RandomStream& stream) const;
+
+ private:
+  Index values() const { return shape_.periods + 1; }
+  Index slab_row(std::int64_t course) const;
+  void begin_slab(std::int64_t first);
+  void inform(const RowMatrix& together, const Executor& executor);
+
+  StepShape shape_;
+  bool only_whole_;
+  double total_;
+  RowMatrix single_;                  // courses by first enrollment: weight
+  std::int64_t first_ = 0, end_ = 0;  // courses of the slab at hand
+  std::vector<Vector> information_;   // of course i with every later one, row by row of a triangle
+};
+
+}  // namespace desirepath::inline emissions
