@@ -324,7 +324,8 @@ std::unique_ptr<EmissionLearner> carry_over_learner(const BernoulliOptions& opti
 }  // namespace
 
 EmissionFamily bernoulli_family() {
-  return {std::string(BernoulliEmission::family_name), "courses independent of each other in a state",
+  return {std::string(BernoulliEmission::family_name),
+          "courses independent of each other in a state",
           declaration_of<BernoulliOptions>(),
           [](const SettingValues& values, const StepShape& shape) -> std::unique_ptr<EmissionLearner> {
             const auto options = settings_from<BernoulliOptions>(values);
@@ -335,7 +336,8 @@ EmissionFamily bernoulli_family() {
             if (archive.has(prefix + ".first")) return CarriedBernoulliEmission::load(archive, prefix);
             if (!archive.has(prefix + ".probability")) return HiddenTreeEmission::load(archive, prefix);
             return BernoulliEmission::load(archive, prefix);
-          }};
+          },
+          /*can_be_published=*/true};
 }
 
 }  // namespace desirepath::inline emissions

@@ -7,7 +7,7 @@
 
 namespace desirepath::inline emissions {
 
-class BernoulliEmission : public Emission {
+class BernoulliEmission : public Emission, public Publishable {
  public:
   static constexpr std::string_view family_name = "bernoulli";
   /// probability: bits by states, each in 0 .. 1.
@@ -23,6 +23,10 @@ class BernoulliEmission : public Emission {
                   const Executor& executor) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override { return probability_; }
+  /// Cells (bit, state) of few takers, and of few who did not take the bit, take what such cells of their state have
+  /// together, spread by what all students do.
+  PublishedEmission published(const StepRows& rows, const StepWeights& weights, double least,
+                              const Executor& executor) const override;
   std::int64_t parameter_count() const override { return probability_.size(); }
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
   void save(ArchiveWriter& archive, const std::string& prefix) const override;

@@ -2,6 +2,8 @@
 // offered<>() and know no family.
 #pragma once
 
+#include "desirepath/core/settings.h"
+#include "desirepath/emissions/latent_parameters.h"
 #include "desirepath/emissions/learner.h"
 
 namespace desirepath::inline emissions {
@@ -59,6 +61,45 @@ class KnowsRetakes {
   virtual const RowMatrix& retakes(Id state) const = 0;
 };
 
+/// Thresholds a normal variable for each course, so that correlations can be climbed by gradients (policy-gradient).
+class LatentlyGaussian {
+ public:
+  virtual ~LatentlyGaussian() = default;
+  /// States that share their correlations; none where these have no such form.
+  virtual std::vector<std::vector<Index>> latent_groups() const = 0;
+  /// Of the states of a group.
+  virtual LatentParameters latent_parameters(const std::vector<Index>& group) const = 0;
+  /// The same emission with others, group by group.
+  virtual std::unique_ptr<Emission> with_latent(const std::vector<LatentParameters>& groups) const = 0;
+};
+
+/// Another family can go on from here on the probability of the enrollments itself (orthant-em); which, its family
+/// says.
+class Continues {
+ public:
+  virtual ~Continues() = default;
+  /// An emission of the other family, with these settings of it.
+  virtual std::unique_ptr<Emission> continued(const SettingValues& settings, const Executor& executor) const = 0;
+};
+
+/// Students behind each row and state, by the step of the pool in which they have it: a student counts once in a step,
+/// and may count in several.
+using StepWeights = std::vector<RowMatrix>;  // by place in the pool: rows by states
+
+struct PublishedEmission {
+  std::unique_ptr<Emission> emission;
+  std::int64_t values = 0, pooled = 0;  // of hidden variables, where there are any, and those with too few students
+};
+
+/// Can be handed out: what rests on few students is pooled, the rest rounded (docs/models/publication.md).
+class Publishable {
+ public:
+  virtual ~Publishable() = default;
+  /// Of these rows; nothing rests on fewer than `least` students.
+  virtual PublishedEmission published(const StepRows& rows, const StepWeights& weights, double least,
+                                      const Executor& executor) const = 0;
+};
+
 // Learners
 
 /// Sets something outside the climb, once after EM, such as calibrated marginals.
@@ -103,6 +144,13 @@ class LeavesRowsOut {
   /// sums: of step(survey, &emission) over all rows. The result must not outlive rows, survey and emission.
   virtual std::unique_ptr<LeftOut> leave_out(const StepRows& rows, Statistics sums, const RowSurvey& survey,
                                              const Emission& emission) const = 0;
+};
+
+/// Learns emissions that have latent Gaussians, where its settings let them.
+class LearnsLatents {
+ public:
+  virtual ~LearnsLatents() = default;
+  virtual bool learns_latents() const = 0;
 };
 
 /// Finished emissions have another form than EM climbs from.

@@ -4,11 +4,13 @@
 #include <cmath>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/gaussian_dense.h"
 #include "desirepath/emissions/gaussian_factors.h"
 #include "desirepath/emissions/gaussian_mass.h"
 #include "desirepath/emissions/gaussian_whole.h"
+#include "desirepath/emissions/probit.h"
 #include "desirepath/probability/gaussian.h"
 #include "desirepath/probability/normal.h"
 
@@ -198,13 +200,53 @@ std::int64_t GaussianEmission::byte_count() const {
   return 8 * count;
 }
 
+std::vector<std::vector<Index>> GaussianEmission::latent_groups() const {
+  std::vector<std::vector<Index>> groups;
+  for (Index k = 0; k < parameters_.mean.cols() && parameters_.is_dense(); ++k) {
+    if (k == 0 || !parameters_.is_tied()) groups.emplace_back();
+    groups.back().push_back(k);
+  }
+  return groups;
+}
+
+LatentParameters GaussianEmission::latent_parameters(const std::vector<Index>& group) const {
+  return {parameters_.standard_mean(Eigen::all, group), parameters_.factor_of(group.front())};
+}
+
+std::unique_ptr<Emission> GaussianEmission::with_latent(const std::vector<LatentParameters>& groups) const {
+  GaussianParameters changed = parameters_;
+  const std::vector<std::vector<Index>> states = latent_groups();
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const Vector deviation = changed.variances().col(states[g].front()).cwiseSqrt();
+    changed.standard_mean(Eigen::all, states[g]) = groups[g].standard_mean();
+    changed.cholesky[g] = deviation.asDiagonal() * groups[g].correlation_factor();
+  }
+  return std::make_unique<GaussianEmission>(std::move(changed));
+}
+
+namespace {
+
+/// Of a whole covariance the factors are fitted, as many as the other family takes.
+SettingValues probit_settings(SettingValues values) {
+  const auto covariance = settings_from<GaussianOptions>(values).covariance;
+  if (covariance && covariance->shape != CovarianceShape::factor) values.erase("covariance");
+  return values;
+}
+
+}  // namespace
+
 EmissionFamily gaussian_family() {
-  return {std::string(GaussianEmission::family_name), "courses as one thresholded Gaussian in a state (the paper's)",
+  return {std::string(GaussianEmission::family_name),
+          "courses as one thresholded Gaussian in a state (the paper's)",
           declaration_of<GaussianOptions>(),
           [](const SettingValues& values, const StepShape& shape) {
             return std::make_unique<GaussianLearner>(settings_from<GaussianOptions>(values), shape.bits());
           },
-          GaussianEmission::load};
+          GaussianEmission::load,
+          /*can_be_published=*/false,
+          /*climbs=*/LikelihoodKind::density,
+          /*latent_with=*/concat(setting_name("covariance"), " full or tied"),
+          EmissionFamily::Continuation{std::string(ProbitEmission::family_name), probit_settings}};
 }
 
 }  // namespace desirepath::inline emissions

@@ -35,7 +35,11 @@ class DenseForm;
 struct ThresholdedStates;
 struct GaussianStepTask;
 
-class GaussianEmission : public Emission, public AnswersExactly, public ScoresByFit {
+class GaussianEmission : public Emission,
+                         public AnswersExactly,
+                         public ScoresByFit,
+                         public LatentlyGaussian,
+                         public Continues {
  public:
   static constexpr std::string_view family_name = "gaussian";
   explicit GaussianEmission(GaussianParameters parameters);
@@ -62,6 +66,14 @@ class GaussianEmission : public Emission, public AnswersExactly, public ScoresBy
   ScoreError score_error(const StepRows& rows, LikelihoodKind kind, Precision precision,
                          const Executor& executor) const override;
   RowMatrix bit_probabilities() const override;
+  /// With a whole covariance alone.
+  std::vector<std::vector<Index>> latent_groups() const override;
+  LatentParameters latent_parameters(const std::vector<Index>& group) const override;
+  /// The variances stay: only the density of -1/+1 uses them.
+  std::unique_ptr<Emission> with_latent(const std::vector<LatentParameters>& groups) const override;
+  /// As thresholded factors on nodes: what probit learning can start from. Factors of the states are turned to each
+  /// other, for they mean the same only up to rotation.
+  std::unique_ptr<Emission> continued(const SettingValues& settings, const Executor& executor) const override;
   std::int64_t parameter_count() const override;
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
   void save(ArchiveWriter& archive, const std::string& prefix) const override;
@@ -104,7 +116,11 @@ struct GaussianOptions {
   }
 };
 
-class GaussianLearner : public EmissionLearner, public FinishesAfterClimb, public BalancesShares, public HasLargeTerms {
+class GaussianLearner : public EmissionLearner,
+                        public FinishesAfterClimb,
+                        public BalancesShares,
+                        public LearnsLatents,
+                        public HasLargeTerms {
  public:
   /// For steps of so many bits.
   GaussianLearner(const GaussianOptions& options, Id bits)
@@ -120,6 +136,7 @@ class GaussianLearner : public EmissionLearner, public FinishesAfterClimb, publi
   std::unique_ptr<EmissionStep> finishing_step(const RowSurvey& survey, const Emission& emission) const override;
   std::unique_ptr<EmissionStep> balancing_step(const RowMatrix& state_shares, const Emission& emission) const override;
   std::optional<std::string> incompatibility(const Emission& emission) const override;
+  bool learns_latents() const override { return covariance_.is_dense(); }
   double term_size(const Emission& emission) const override;
   double log_prior(const RowSurvey& survey, const Emission& emission) const override;
   bool exact_m_step() const override { return options_.ridge == 0; }

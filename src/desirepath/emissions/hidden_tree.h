@@ -15,7 +15,7 @@
 
 namespace desirepath::inline emissions {
 
-class HiddenTreeEmission : public Emission, public TiesCourses, public KnowsRetakes {
+class HiddenTreeEmission : public Emission, public TiesCourses, public KnowsRetakes, public Publishable {
  public:
   static constexpr std::string_view family_name = "hidden-tree";
   /// One tree a state, all of the step's shape.
@@ -37,6 +37,8 @@ class HiddenTreeEmission : public Emission, public TiesCourses, public KnowsReta
                   const Executor& executor) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override;
+  PublishedEmission published(const StepRows& rows, const StepWeights& weights, double least,
+                              const Executor& executor) const override;
   /// The edges of the trees: information and share over all of them.
   std::vector<CourseLink> links() const override;
   const RowMatrix& retakes(Id state) const override {

@@ -8,7 +8,7 @@
 
 namespace desirepath::inline emissions {
 
-class TreeEmission : public Emission {
+class TreeEmission : public Emission, public Publishable {
  public:
   static constexpr std::string_view family_name = "tree";
   /// One group: the tree is shared. As many groups as states: each has its own.
@@ -29,6 +29,9 @@ class TreeEmission : public Emission {
                   const Executor& executor) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override;
+  /// Of those whose parent is taken, and of those whose is not; spread by what the state does.
+  PublishedEmission published(const StepRows& rows, const StepWeights& weights, double least,
+                              const Executor& executor) const override;
   std::int64_t parameter_count() const override;
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
   void save(ArchiveWriter& archive, const std::string& prefix) const override;

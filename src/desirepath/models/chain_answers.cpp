@@ -4,7 +4,6 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/emissions/capabilities.h"
-#include "desirepath/emissions/hidden_tree.h"
 #include "desirepath/models/chain_history.h"
 #include "desirepath/models/first_enrollments.h"
 #include "desirepath/models/hidden_chain.h"
@@ -261,9 +260,10 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
 
 std::optional<RowMatrix> first_enrollments(const Model& model, const EvidenceBatch& evidence,
                                            std::span<const Id> courses, const Executor& executor) {
-  const auto* chain = dynamic_cast<const HiddenChain*>(&model);
-  if (chain == nullptr || chain->step_count() != 1) return std::nullopt;
-  const Emission& emission = *chain->parameters().emissions.front();
+  const auto* has = offered<HasChain>(model);
+  if (has == nullptr || has->chain().step_count() != 1) return std::nullopt;
+  const HiddenChain& chain = has->chain();
+  const Emission& emission = *chain.parameters().emissions.front();
   const auto* repeats = offered<KnowsRetakes>(emission);
   if (repeats == nullptr) return std::nullopt;
   const Schema& schema = model.schema();
@@ -273,8 +273,8 @@ std::optional<RowMatrix> first_enrollments(const Model& model, const EvidenceBat
     for (Id t = 0; t < periods; ++t)
       asked.push_back(schema.bit(t, c));
   }
-  const RowMatrix posterior = chain->posterior(evidence, executor);
-  const ChainEvidence& data = cut_evidence(evidence, chain->layout());
+  const RowMatrix posterior = chain.posterior(evidence, executor);
+  const ChainEvidence& data = cut_evidence(evidence, chain.layout());
   RowMatrix result = RowMatrix::Zero(data.student_count(), static_cast<Index>(asked.size()));
   // Taken now but not for the first time: taken in an earlier enrolled period, and then again with a probability that
   // does not depend on which one that was.

@@ -8,7 +8,6 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/capabilities.h"
-#include "desirepath/emissions/gaussian.h"
 #include "desirepath/models/chain_candidates.h"
 #include "desirepath/models/chain_inputs.h"
 #include "desirepath/models/chain_settings.h"
@@ -32,11 +31,11 @@ class ChainFit : public TrainingRun {
         executor_(task.context.executor),
         settings_(task.options.read<ChainSettings>()),
         layout_(StepLayout::of(structure, task.cohort.schema().period_count())) {
-    check_settings();
     const ModelChoice& choice = options_.choice();
     identity_ = {choice.model->name, choice.emission->name, choice.emission->name == choice.model->default_emission,
                  structure, cohort_.schema()};
     learner_ = choice.emission->learner(options_.values(), layout_.shape(cohort_.schema()));
+    check_settings();
     layout_.with_history = offered<ReadsHistory>(*learner_) != nullptr;
     set_judges_aside();
     evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(training()), layout_);
@@ -78,11 +77,15 @@ class ChainFit : public TrainingRun {
  private:
   void check_settings() const {
     if (settings_.refine == Refinement::policy_gradient) {
-      const bool gaussian = options_.choice().emission->name == GaussianEmission::family_name;
-      const auto covariance = options_.read<GaussianOptions>().covariance;
-      if (!gaussian || (covariance && !covariance->is_dense()))
-        throw OptionError(concat(setting_name("refine"), " policy-gradient needs ", setting_name("emission"),
-                                 " gaussian with ", setting_name("covariance"), " full or tied"));
+      const auto* latents = offered<LearnsLatents>(*learner_);
+      if (latents == nullptr || !latents->learns_latents()) {
+        std::vector<std::string> families;
+        for (const EmissionFamily& family : options_.catalog().emissions) {
+          if (!family.latent_with.empty()) families.push_back(concat(family.name, " with ", family.latent_with));
+        }
+        throw OptionError(concat(setting_name("refine"), " policy-gradient needs ", setting_name("emission"), " ",
+                                 join(families, ", ")));
+      }
     }
     if (context_.match != nullptr && !context_.transitions.empty())
       throw OptionError(concat(setting_name("match"), " renumbers the states that ", setting_name("transitions"),

@@ -55,10 +55,10 @@ SoftLabels labels_from_rows(const TrainingContext& context, const Cohort& cohort
 }
 
 const HiddenChain& as_chain(const Model& model, std::string_view setting) {
-  const auto* chain = dynamic_cast<const HiddenChain*>(&model);
-  if (chain == nullptr || !chain->identity().has_kinds)
+  const auto* has = offered<HasChain>(model);
+  if (has == nullptr || model.hidden_states() == nullptr)
     throw OptionError(concat(setting_name(setting), ": the model has no hidden states"));
-  return *chain;
+  return has->chain();
 }
 
 ChainParameters warm_parameters(const Model& model, const ChainIdentity& wanted, const ChainTask& task,

@@ -56,7 +56,7 @@ Id trees_for(std::int64_t students) {
 }
 
 const HiddenChain& as_committee(const Model& model) {
-  return dynamic_cast<const HiddenChain&>(model);
+  return offered<HasChain>(model)->chain();
 }
 
 const HiddenTreeEmission& trees_of(const ChainParameters& parameters) {
@@ -141,7 +141,8 @@ class CommitteeFit : public TrainingRun {
   /// The members begin where those of the model are.
   void take_warm() {
     const std::string name = setting_name("warm");
-    const auto* warm = dynamic_cast<const HiddenChain*>(context_.warm);
+    const auto* has = offered<HasChain>(*context_.warm);
+    const HiddenChain* warm = has == nullptr ? nullptr : &has->chain();
     const bool is_committee =
         warm != nullptr && !warm->identity().has_kinds && warm->identity().emission == HiddenTreeEmission::family_name;
     if (!is_committee) throw OptionError(concat(name, ": the model is ", context_.warm->name(), ", not hct"));
