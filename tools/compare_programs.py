@@ -16,6 +16,7 @@ import csv
 import difflib
 import filecmp
 import io
+import itertools
 import json
 import os
 import pathlib
@@ -184,7 +185,11 @@ class Difference:
         if self.tolerance > 0 and NUMBER.sub("#", a) == NUMBER.sub("#", b):
             self.numbers(where, zip(*([number(x) for x in NUMBER.findall(text)] for text in (a, b))))
             return
-        lines = list(difflib.unified_diff(a.split("\n"), b.split("\n"), "old", "new", "", "", 0, ""))
+        old, new = a.split("\n"), b.split("\n")
+        if len(old) + len(new) < 2000:
+            lines = list(difflib.unified_diff(old, new, "old", "new", "", "", 0, ""))
+        else:  # difflib would take minutes: the lines that differ at the same place
+            lines = [line for x, y in itertools.zip_longest(old, new, fillvalue="") if x != y for line in ("-" + x, "+" + y)]
         shown = [line if len(line) < 300 else around_difference(line, lines) for line in lines[:24]]
         self.differing.append("\n   ".join([f"{where}: other text", *shown]))
 

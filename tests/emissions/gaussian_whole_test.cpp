@@ -67,8 +67,8 @@ RowPool rows_of(const std::vector<std::string>& students) {
     exceptions.finish_row();
   }
   const std::vector<Presence> presence(names.size(), Presence::present);
-  return collect_rows({1, bits, std::move(names), presence, std::move(taken).build(), std::move(exceptions).build()},
-                      std::vector<PeriodRange>{{0, 1}});
+  return pool_rows({1, bits, std::move(names), presence, std::move(taken).build(), std::move(exceptions).build()},
+                   std::vector<PeriodRange>{{0, 1}});
 }
 
 bool agrees(unsigned world, const std::string& student) {
@@ -116,13 +116,13 @@ TEST_F(WholeCovariance, MassIsItsOwn) {
     }
   }
   // The fit is another model, and says so.
-  const LikelihoodGap gap = emission_.likelihood_gap(pool.rows, LikelihoodKind::mass, Precision::fitted, executor_);
+  const ScoreError gap = emission_.score_error(pool.rows, LikelihoodKind::mass, Precision::fitted, executor_);
   EXPECT_GT(missed, 0.05);
   EXPECT_TRUE(test::says(gap.of, {"4"}));
   EXPECT_EQ(gap.rows, 10);
   EXPECT_GT(gap.largest, 0.02);
   EXPECT_GT(gap.root_mean_square, 0.01);
-  EXPECT_EQ(emission_.likelihood_gap(pool.rows, LikelihoodKind::mass, Precision::quick, executor_).of, "");
+  EXPECT_EQ(emission_.score_error(pool.rows, LikelihoodKind::mass, Precision::quick, executor_).of, "");
 }
 
 // 42 answers; an error is a t statistic with 7 degrees, beyond 5.5 about once in 1,000 times.

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "support/emission_steps.h"
 #include "support/example_cohorts.h"
 #include "support/fits.h"
 #include "support/stopped_fits.h"
@@ -13,7 +14,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/emissions/hidden_tree_passes.h"
-#include "desirepath/emissions/hidden_tree_start.h"
+#include "desirepath/emissions/timing_pairs.h"
 #include "desirepath/models/model_file.h"
 
 namespace desirepath::hidden_tree_test {
@@ -35,7 +36,7 @@ class HiddenTrees : public testing::TestWithParam<Id> {
  protected:
   HiddenTrees()
       : evidence_(test::odd_students(400, shape, RandomStream(5))),
-        pool_(collect_rows(evidence_, std::vector<PeriodRange>{{0, periods}})) {
+        pool_(pool_rows(evidence_, std::vector<PeriodRange>{{0, periods}})) {
     RandomStream stream(6);
     std::vector<double> weights;
     for (std::int64_t row = 0; row < pool_.rows.row_count(); ++row)
@@ -47,9 +48,7 @@ class HiddenTrees : public testing::TestWithParam<Id> {
   }
   std::vector<double> weights() const { return {pool_.rows.weights().begin(), pool_.rows.weights().end()}; }
   HiddenTreeParameters start() const {
-    const TimingRows timings(pool_.rows, shape, Retakes::learned);
-    return start_hidden_tree(pool_.rows, timings, weights(), TreeGround(timings, weights(), options_, executor_),
-                             options_, RandomStream(7), executor_);
+    return test::started_tree(pool_.rows, shape, weights(), options_, RandomStream(7), executor_);
   }
   EvidenceBatch evidence_;
   RowPool pool_;
@@ -80,7 +79,8 @@ TEST_P(HiddenTrees, TheClimbIsTheTextbooks) {
   const HiddenTreeLearner learner(options_, shape);
   const RowMatrix responsibilities =
       Eigen::Map<const RowMatrix>(pool_.rows.weights().data(), pool_.rows.row_count(), 1);
-  std::shared_ptr<const Emission> emission = learner.start(pool_.rows, responsibilities, RandomStream(8), executor_);
+  std::shared_ptr<const Emission> emission =
+      test::first_emission(learner, pool_.rows, responsibilities, RandomStream(8), executor_);
   HiddenTreeParameters dense = dynamic_cast<const HiddenTreeEmission&>(*emission).trees().front()->parameters();
   double before = -infinity;
   for (int iteration = 0; iteration < 20; ++iteration) {
@@ -96,10 +96,10 @@ TEST_P(HiddenTrees, TheClimbIsTheTextbooks) {
     }
     EXPECT_NEAR(found, expected, 1e-9 * std::abs(expected)) << iteration;
     const double prior = test::dense_tree_log_prior(dense, 0.05, 1, 5);
-    EXPECT_NEAR(learner.log_prior(pool_.rows, *emission), prior, 1e-9 * std::abs(prior));
+    EXPECT_NEAR(learner.log_prior(learner.survey(pool_.rows), *emission), prior, 1e-9 * std::abs(prior));
     EXPECT_GE(expected + prior, before - 1e-9 * std::abs(before)) << "the objective fell in iteration " << iteration;
     before = expected + prior;
-    emission = learner.maximise(pool_.rows, responsibilities, emission.get(), executor_);
+    emission = test::next_emission(learner, pool_.rows, responsibilities, emission.get(), executor_);
     dense = test::dense_tree_step(dense, counts, 0.05, 1, 5);
   }
 }
@@ -156,7 +156,7 @@ TEST(HiddenTree, RowsWhoseProductsVanishAreDoneInLogarithms) {
   }
   const EvidenceBatch evidence(1, many + 1, {"a", "b", "c", "d", "e"}, std::vector<Presence>(5, Presence::present),
                                std::move(taken).build(), std::move(none).build());
-  RowPool pool = collect_rows(evidence, std::vector<PeriodRange>{{0, 1}});
+  RowPool pool = pool_rows(evidence, std::vector<PeriodRange>{{0, 1}});
   const TimingRows timings(pool.rows, {1, many + 1}, Retakes::learned);
   const auto [scores, counts] = HiddenTreePasses(timings).expect(tree, std::vector<double>(5, 1.0), Executor(1));
   double first = 0;
@@ -203,18 +203,21 @@ TEST(HiddenTree, FindsTheTreeThatWasPlanted) {
       if (when[static_cast<std::size_t>(c)] > 0) made.take(when[static_cast<std::size_t>(c)] - 1, c);
     }
   }
-  const RowPool pool = collect_rows(EvidenceBatch::of(made.build()), std::vector<PeriodRange>{{0, 3}});
+  const RowPool pool = pool_rows(EvidenceBatch::of(made.build()), std::vector<PeriodRange>{{0, 3}});
   std::vector<double> weights;
   for (std::int64_t row = 0; row < pool.rows.row_count(); ++row)
     weights.push_back(static_cast<double>(pool.occurrences_of(row).size()));
   const TimingRows timings(pool.rows, {3, many}, Retakes::learned);
-  const TimingInformation information(timings, weights, Executor(2));
-  const DependencyTree tree = timing_tree(information, 0, RandomStream(1));
+  const Executor executor(2);
+  TimingPairs pairs({3, many}, /*only_whole=*/true, 3000);
+  while (!pairs.take(pairs.count(timings, weights, executor), executor)) {
+  }
+  const DependencyTree tree = pairs.tree(0, RandomStream(1));
   for (Id c = 0; c < many; ++c) {
     if (tree.parent(c) < 0) continue;
     EXPECT_EQ(std::abs(tree.parent(c) - c), 1) << c;
   }
-  EXPECT_NE(timing_tree(information, 1.5, RandomStream(1)).parents(), tree.parents());
+  EXPECT_NE(pairs.tree(1.5, RandomStream(1)).parents(), tree.parents());
 }
 
 TEST(HiddenTree, WithoutRetakesLaterEnrollmentsAreNotRead) {

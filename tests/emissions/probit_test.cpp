@@ -23,7 +23,7 @@ RowMatrix normals(Index rows, Index columns, double scale, RandomStream stream) 
 
 RowPool one_step_rows(const Cohort& cohort) {
   const std::vector<PeriodRange> steps = {{0, cohort.schema().period_count()}};
-  return collect_rows(EvidenceBatch::of(cohort), steps);
+  return pool_rows(EvidenceBatch::of(cohort), steps);
 }
 
 /// log P of a row, straight from the definition and in logarithms throughout.

@@ -11,7 +11,6 @@
 
 #include "desirepath/emissions/hidden_tree_passes.h"
 #include "desirepath/emissions/hidden_tree_row.h"
-#include "desirepath/emissions/hidden_tree_start.h"
 
 namespace desirepath::tree_plan_test {
 namespace {
@@ -22,7 +21,7 @@ constexpr StepShape shape{3, 14};
 class TreePlans : public testing::Test {
  protected:
   TreePlans()
-      : pool_(collect_rows(test::odd_students(6000, shape, RandomStream(21)), std::vector<PeriodRange>{{0, 3}})),
+      : pool_(pool_rows(test::odd_students(6000, shape, RandomStream(21)), std::vector<PeriodRange>{{0, 3}})),
         timings_(pool_.rows, shape, Retakes::learned),
         group_of_(static_cast<std::size_t>(pool_.rows.row_count())) {
     RandomStream stream(22);
@@ -188,7 +187,7 @@ TEST_F(TreePlans, RowsOfWeightZeroAndNoRowsAtAllCountNothing) {
   for (const double value : HiddenTreePasses(timings_).expect(model, nothing, Executor(2)).counts.values())
     ASSERT_EQ(value, 0);
   const EvidenceBatch nobody = test::odd_students(0, shape, RandomStream(24));
-  const RowPool none = collect_rows(nobody, std::vector<PeriodRange>{{0, 3}});
+  const RowPool none = pool_rows(nobody, std::vector<PeriodRange>{{0, 3}});
   const TimingRows timings(none.rows, shape, Retakes::learned);
   const HiddenTreeExpectation empty =
       HiddenTreePasses(timings, model.shape(), Executor(2)).expect(model, {}, Executor(2));
@@ -220,7 +219,7 @@ TEST(RowLanes, SumsSideBySideFollowRowsAndMemoryAlone) {
       if (s >> c & 1) made.take(0, c);
     }
   }
-  const RowPool pool = collect_rows(EvidenceBatch::of(made.build()), std::vector<PeriodRange>{{0, 1}});
+  const RowPool pool = pool_rows(EvidenceBatch::of(made.build()), std::vector<PeriodRange>{{0, 1}});
   const RowLanes lanes(TimingRows(pool.rows, {1, 20}, Retakes::learned));
   ASSERT_GT(lanes.row_count(), 190'000);
   EXPECT_GT(lanes.lane_count(1000), 16) << "more threads than 16 find work";

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "support/emission_steps.h"
 #include "support/example_cohorts.h"
 #include "support/support.h"
 
@@ -15,7 +16,7 @@ constexpr Id courses = 2, periods = 3, bits = courses * periods, states = 2;
 constexpr double pseudocount = 0.3;
 
 RowPool rows_of(const Cohort& cohort) {
-  RowPool pool = collect_rows(EvidenceBatch::of(cohort), std::vector<PeriodRange>{{0, cohort.schema().period_count()}});
+  RowPool pool = pool_rows(EvidenceBatch::of(cohort), std::vector<PeriodRange>{{0, cohort.schema().period_count()}});
   std::vector<double> weights;
   for (std::int64_t row = 0; row < pool.rows.row_count(); ++row)
     weights.push_back(static_cast<double>(pool.occurrences_of(row).size()));
@@ -133,7 +134,7 @@ TEST(TreeWithUnknownBits, FollowsTheTextbookOverTwentyIterations) {
     weight(row, 1) = 1 - weight(row, 0);
     weight.row(row) *= rows.weights()[static_cast<std::size_t>(row)];
   }
-  std::unique_ptr<Emission> emission = learner.maximise(rows, weight, nullptr, executor);
+  std::unique_ptr<Emission> emission = test::next_emission(learner, rows, weight, nullptr, executor);
   DenseTrees dense(dynamic_cast<const TreeEmission&>(*emission).tree(0), rows);
   RowMatrix share(bits, states);
   for (Id j = 0; j < bits; ++j) {
@@ -159,7 +160,7 @@ TEST(TreeWithUnknownBits, FollowsTheTextbookOverTwentyIterations) {
     const double found = weigh(rows, scores, prior, weight);
     const double expected = weigh(rows, dense_scores, dense_prior, dense_weight);
     EXPECT_NEAR(found, expected, 1e-9 * std::abs(expected)) << "iteration " << iteration;
-    emission = learner.maximise(rows, weight, emission.get(), executor);
+    emission = test::next_emission(learner, rows, weight, emission.get(), executor);
     dense.step(dense_weight);
   }
 }
@@ -194,7 +195,7 @@ TEST(TreeWithUnknownBits, ABetterShapeIsTakenFromAFilledWorseOne) {
     weight(row, 0) = pool.rows.weights()[static_cast<std::size_t>(row)];
   const auto objective = [&](const Emission& emission) {
     const RowMatrix scores = emission.score(pool.rows, LikelihoodKind::mass, Precision::quick, executor).log_likelihood;
-    return scores.cwiseProduct(weight).sum() + learner.log_prior(pool.rows, emission);
+    return scores.cwiseProduct(weight).sum() + learner.log_prior(learner.survey(pool.rows), emission);
   };
   // The third period hangs on the first: nearly as good, and filled by many steps of its own.
   const RowMatrix half = RowMatrix::Constant(bits, 1, 0.5);
@@ -202,14 +203,14 @@ TEST(TreeWithUnknownBits, ABetterShapeIsTakenFromAFilledWorseOne) {
   groups.emplace_back(DependencyTree({-1, 0, 0, 1, 0, 1}), 0, half, half);
   std::unique_ptr<Emission> worse = std::make_unique<TreeEmission>(std::move(groups));
   for (int step = 0; step < 100; ++step)
-    worse = learner.maximise(pool.rows, weight, worse.get(), executor);
-  const std::unique_ptr<Emission> proposed = learner.propose(pool.rows, weight, *worse, executor);
+    worse = test::next_emission(learner, pool.rows, weight, worse.get(), executor);
+  const std::unique_ptr<Emission> proposed = test::proposed_emission(learner, pool.rows, weight, *worse, executor);
   ASSERT_NE(proposed, nullptr);
   EXPECT_GT(objective(*proposed), objective(*worse));
   // What it was judged by is nearly what its shape can reach.
-  std::unique_ptr<Emission> reached = learner.maximise(pool.rows, weight, proposed.get(), executor);
+  std::unique_ptr<Emission> reached = test::next_emission(learner, pool.rows, weight, proposed.get(), executor);
   for (int step = 0; step < 100; ++step)
-    reached = learner.maximise(pool.rows, weight, reached.get(), executor);
+    reached = test::next_emission(learner, pool.rows, weight, reached.get(), executor);
   EXPECT_LT(objective(*reached) - objective(*proposed), 0.1 * (objective(*reached) - objective(*worse)));
 }
 
@@ -240,9 +241,9 @@ TEST(TreeShapes, OfManyRowsAreThoseOfTheCoursesOneByOne) {
   options.shape = TreeShape::per_state;
   const TreeLearner learner(options);
   const Executor executor(2);
-  const auto together = learner.maximise(pool.rows, weight, nullptr, executor);
+  const auto together = test::next_emission(learner, pool.rows, weight, nullptr, executor);
   for (Id k = 0; k < many; ++k) {
-    const auto alone = learner.maximise(pool.rows, weight.col(k), nullptr, executor);
+    const auto alone = test::next_emission(learner, pool.rows, weight.col(k), nullptr, executor);
     const DependencyTree& tree = dynamic_cast<const TreeEmission&>(*together).tree(k);
     EXPECT_EQ(tree.parents(), dynamic_cast<const TreeEmission&>(*alone).tree(0).parents()) << k;
     const auto joins = [&](Id a, Id b) { return tree.parent(a) == b || tree.parent(b) == a; };

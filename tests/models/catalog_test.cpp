@@ -92,26 +92,37 @@ struct CoinOptions {
 
 class CoinLearner : public EmissionLearner {
  public:
-  explicit CoinLearner(const CoinOptions& options) : bias_(options.bias) {}
+  CoinLearner(const CoinOptions& options, Id bits) : bias_(options.bias), bits_(bits) {}
   std::string_view family() const override { return "coin"; }
-  std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission*,
-                                     const Executor&) const override {
-    RowMatrix taken = RowMatrix::Constant(1, responsibilities.cols(), bias_), known = 2 * taken;
-    for (std::int64_t row = 0; row < rows.row_count(); ++row) {
-      taken += static_cast<double>(rows.taken(row).size()) * responsibilities.row(row);
-      known += static_cast<double>(rows.bit_count() - std::ssize(rows.unknown(rows.pattern_of(row)).bits)) *
-               responsibilities.row(row);
-    }
-    return std::make_unique<CoinEmission>(taken.array() / known.array(), rows.bit_count());
+  std::unique_ptr<EmissionStep> first_step(const RowSurvey&, Id, const RandomStream&) const override {
+    const auto count = [](const StepRows& rows, const RowMatrix& responsibilities, const Executor&) {
+      RowMatrix tosses = RowMatrix::Zero(2, responsibilities.cols());  // heads, and all
+      for (std::int64_t row = 0; row < rows.row_count(); ++row) {
+        tosses.row(0) += static_cast<double>(rows.taken(row).size()) * responsibilities.row(row);
+        tosses.row(1) += static_cast<double>(rows.bit_count() - std::ssize(rows.unknown(rows.pattern_of(row)).bits)) *
+                         responsibilities.row(row);
+      }
+      Statistics sums;
+      sums.add(std::move(tosses));
+      return sums;
+    };
+    const auto maximise = [bias = bias_, bits = bits_](Statistics sums, const Executor&) {
+      const RowMatrix& tosses = sums.table(0);
+      return std::make_unique<CoinEmission>((tosses.row(0).array() + bias) / (tosses.row(1).array() + 2 * bias), bits);
+    };
+    return one_round(count, maximise);
   }
-  double log_prior(const StepRows&, const Emission& emission) const override {
+  std::unique_ptr<EmissionStep> step(const RowSurvey& survey, const Emission&) const override {
+    return first_step(survey, 0, RandomStream(0));
+  }
+  double log_prior(const RowSurvey&, const Emission& emission) const override {
     const auto& coin = dynamic_cast<const CoinEmission&>(emission);
     double sum = 0;
     for (Id k = 0; k < coin.state_count(); ++k)
       sum += std::log(coin.heads(k)) + std::log1p(-coin.heads(k));
     return bias_ * sum;
   }
-  bool needs_previous(const StepRows&) const override { return false; }
+  bool needs_previous(const RowSurvey&) const override { return false; }
   double memory_estimate(Id, Id states, int) const override { return 8.0 * states; }
   double work_estimate(const StepRows& rows, Id states) const override {
     return static_cast<double>(rows.row_count()) * states;
@@ -119,12 +130,13 @@ class CoinLearner : public EmissionLearner {
 
  private:
   double bias_;
+  Id bits_;
 };
 
 EmissionFamily coin_family() {
   return {"coin", "every course by the same coin", declaration_of<CoinOptions>(),
-          [](const SettingValues& values, const StepShape&) {
-            return std::make_unique<CoinLearner>(settings_from<CoinOptions>(values));
+          [](const SettingValues& values, const StepShape& shape) {
+            return std::make_unique<CoinLearner>(settings_from<CoinOptions>(values), shape.bits());
           },
           [](const ArchiveReader& archive, const std::string& prefix) {
             return std::make_unique<CoinEmission>(archive.read_matrix(prefix + ".heads"),

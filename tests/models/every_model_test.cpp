@@ -103,7 +103,7 @@ class PoorData {
     };
     const ChainParameters& parameters = chain->parameters();
     expect_law(parameters.prior, parameters.departures);
-    if (parameters.mass_law) expect_law(parameters.mass_law->prior, parameters.mass_law->departures);
+    if (parameters.mass_dynamics) expect_law(parameters.mass_dynamics->prior, parameters.mass_dynamics->departures);
     const Id states = chain->state_count();
     const RowMatrix posterior = chain->posterior(evidence_, executor_);
     ASSERT_EQ(posterior.cols(), chain->step_count() * states);

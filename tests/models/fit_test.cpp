@@ -6,6 +6,7 @@
 
 #include <Eigen/Cholesky>
 
+#include "support/emission_steps.h"
 #include "support/example_cohorts.h"
 #include "support/fits.h"
 #include "support/stopped_fits.h"
@@ -367,7 +368,7 @@ TEST(Fit, FindsSimulatedParametersAgain) {
 
 TEST(Fit, LoadingsAreDrawnFromTheRestartsOwnStream) {
   const Cohort cohort = test::random_cohort({.students = 50, .courses = 6, .periods = 1}, RandomStream(71));
-  RowPool pool = collect_rows(EvidenceBatch::of(cohort), std::vector<PeriodRange>{{0, 1}});
+  RowPool pool = pool_rows(EvidenceBatch::of(cohort), std::vector<PeriodRange>{{0, 1}});
   pool.rows.set_weights(std::vector<double>(static_cast<std::size_t>(pool.rows.row_count()), 1));
   const RowMatrix all = RowMatrix::Ones(pool.rows.row_count(), 1);
   for (const char* family : {"gaussian", "probit"}) {
@@ -375,7 +376,7 @@ TEST(Fit, LoadingsAreDrawnFromTheRestartsOwnStream) {
         standard_catalog().emission(family).learner({{"covariance", std::string("factor:2")}}, StepShape{1, 6});
     const auto bytes = [&](std::uint64_t restart) {
       ArchiveWriter archive("model");
-      learner->start(pool.rows, all, RandomStream(1).child(restart), Executor(1))->save(archive, "e");
+      test::first_emission(*learner, pool.rows, all, RandomStream(1).child(restart), Executor(1))->save(archive, "e");
       return archive.bytes();
     };
     EXPECT_EQ(bytes(0), bytes(0)) << family;
@@ -435,8 +436,8 @@ TEST(Fit, AnswersOfGaussiansWeighStatesByMass) {
     options.set("state-pseudocount", 0.0);
     const FitResult fit = test::fit(cohort, options);
     const HiddenChain& chain = test::chain_of(fit);
-    ASSERT_TRUE(chain.parameters().mass_law) << choice;
-    const ChainPrior &law = chain.parameters().mass_law->prior, &own = chain.parameters().prior;
+    ASSERT_TRUE(chain.parameters().mass_dynamics) << choice;
+    const ChainPrior &law = chain.parameters().mass_dynamics->prior, &own = chain.parameters().prior;
     double moved = (law.initial - own.initial).cwiseAbs().maxCoeff();
     for (std::size_t t = 0; t < law.transitions.size(); ++t)
       moved = std::max(moved, (law.transitions[t] - own.transitions[t]).cwiseAbs().maxCoeff());
@@ -453,7 +454,7 @@ TEST(Fit, AnswersOfGaussiansWeighStatesByMass) {
     const StoredModel loaded = load_model(ArchiveReader::from_bytes(test::bytes_of_model(chain), "file"));
     EXPECT_EQ(loaded.model->marginals(evidence, all, executor).value, chain.marginals(evidence, all, executor).value);
     const FitResult plain = test::fit(cohort, options.set("calibrate", "none"));
-    EXPECT_FALSE(test::chain_of(plain).parameters().mass_law) << choice;
+    EXPECT_FALSE(test::chain_of(plain).parameters().mass_dynamics) << choice;
   }
 }
 
@@ -462,7 +463,7 @@ TEST(Fit, CalibratedSharesStayTheStudentsUnderTheLawOfMass) {
       test::random_cohort({.students = 400, .courses = 6, .periods = 2, .unknown = 0.2}, RandomStream(82));
   for (const char* choice : {"gmm", "cmm"}) {
     const FitResult fit = test::fit(cohort, options_for(choice, 3));
-    ASSERT_TRUE(test::chain_of(fit).parameters().mass_law) << choice;
+    ASSERT_TRUE(test::chain_of(fit).parameters().mass_dynamics) << choice;
     std::vector<Id> all;
     Vector taken = Vector::Zero(12), known = Vector::Zero(12);
     for (Id bit = 0; bit < 12; ++bit) {

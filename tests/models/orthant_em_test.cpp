@@ -9,6 +9,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/emissions/gaussian.h"
+#include "desirepath/emissions/probit.h"
 
 namespace desirepath::orthant_em_test {
 namespace {
@@ -37,7 +38,7 @@ TEST(OrthantEm, StartsFromTheSameDistribution) {
   options.covariance.factors = 2;
   ChainIdentity identity = gaussian.identity();
   identity.emission = "probit";
-  const HiddenChain probit(identity, as_probit(gaussian.parameters(), options, Executor(1)));
+  const HiddenChain probit(identity, continued_parameters(gaussian.parameters(), record_of(options), Executor(1)));
   EXPECT_LT((probit.course_probabilities(0) - gaussian.course_probabilities(0)).cwiseAbs().maxCoeff(), 0.005);
   const EvidenceBatch evidence = test::random_evidence(gaussian.schema(), 60, false, RandomStream(2));
   const Estimates a = gaussian.log_likelihood(evidence, LikelihoodKind::mass, Executor(1), Precision::sampled);

@@ -13,8 +13,8 @@
 #include "desirepath/core/error.h"
 #include "desirepath/emissions/bernoulli.h"
 #include "desirepath/emissions/hidden_tree.h"
+#include "desirepath/emissions/published_numbers.h"
 #include "desirepath/models/hidden_chain.h"
-#include "desirepath/models/published_states.h"
 #include "desirepath/queries/disclosed_states.h"
 
 namespace desirepath::publication_test {

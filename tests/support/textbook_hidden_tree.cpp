@@ -31,6 +31,20 @@ EvidenceBatch odd_students(std::int64_t count, const StepShape& shape, RandomStr
   return {periods, courses, ids, presence, std::move(taken).build(), std::move(exceptions).build()};
 }
 
+HiddenTreeParameters started_tree(const StepRows& rows, const StepShape& shape, std::span<const double> weights,
+                                  const HiddenTreeOptions& options, const RandomStream& stream,
+                                  const Executor& executor) {
+  const TimingRows timings(rows, shape, options.retakes);
+  const StartRows start_rows(rows, timings, weights);
+  TreeGround ground(options, shape);
+  while (!ground.take(ground.count(start_rows, executor), executor)) {
+  }
+  HiddenTreeStart start(ground, options, stream);
+  while (!start.take(start.count(start_rows, executor))) {
+  }
+  return start.take_parameters();
+}
+
 DenseTreePass dense_tree_pass(const HiddenTreeParameters& tree, const Eigen::MatrixXi& known) {
   const Id courses = tree.courses(), periods = tree.periods(), h = tree.states();
   // e(v) of every course.

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "desirepath/core/random_stream.h"
-#include "desirepath/emissions/family.h"
 #include "desirepath/emissions/hidden_tree_counts.h"
+#include "desirepath/emissions/hidden_tree_start.h"
 #include "desirepath/transcripts/evidence.h"
 
 namespace desirepath::test {
@@ -11,6 +11,11 @@ namespace desirepath::test {
 /// Students with whole periods unknown, single bits unknown or known alone, one who took nothing, and a course
 /// everybody takes at once.
 EvidenceBatch odd_students(std::int64_t count, const StepShape& shape, RandomStream stream);
+
+/// The tree that learning starts from, on rows that are all here.
+HiddenTreeParameters started_tree(const StepRows& rows, const StepShape& shape, std::span<const double> weights,
+                                  const HiddenTreeOptions& options, const RandomStream& stream,
+                                  const Executor& executor);
 
 struct DenseTreePass {
   double log_probability = 0;

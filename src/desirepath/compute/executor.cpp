@@ -153,8 +153,11 @@ struct Executor::Pool {
   Job* current = nullptr;
 };
 
-Executor::Executor(int threads, const std::atomic<bool>* interrupt, Watch watch)
-    : pool_(std::make_unique<Pool>(std::max(1, threads))), interrupt_(interrupt), watch_(std::move(watch)) {}
+Executor::Executor(int threads, const std::atomic<bool>* interrupt, Watch watch, const Peers* peers)
+    : pool_(std::make_unique<Pool>(std::max(1, threads))),
+      interrupt_(interrupt),
+      watch_(std::move(watch)),
+      peers_(peers) {}
 Executor::~Executor() = default;
 
 int Executor::threads() const {
@@ -197,6 +200,12 @@ void Executor::for_blocks(std::int64_t items, std::int64_t block, const std::fun
 
 std::int64_t block_size(std::int64_t items) {
   return std::max<std::int64_t>(512, (items + 255) / 256);
+}
+
+void Executor::add_up(Statistics& statistics) const {
+  if (peers_ == nullptr) return;
+  for (const std::span<double> numbers : statistics.numbers())
+    peers_->add_up(numbers);
 }
 
 Vector Executor::sum_over(std::int64_t items, Index size, const std::function<void(Range, Vector&)>& task) const {

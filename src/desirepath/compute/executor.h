@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "desirepath/compute/statistics.h"
 #include "desirepath/core/types.h"
 
 namespace desirepath::inline compute {
@@ -30,7 +31,9 @@ class Executor {
   using Watch = std::function<void(double fraction)>;
 
   /// interrupt: where given and set, work stops with Interrupted before the next block.
-  explicit Executor(int threads, const std::atomic<bool>* interrupt = nullptr, Watch watch = {});
+  /// peers: those who learn with us; null: nobody.
+  explicit Executor(int threads, const std::atomic<bool>* interrupt = nullptr, Watch watch = {},
+                    const Peers* peers = nullptr);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -48,6 +51,12 @@ class Executor {
 
   /// Sum over all items of a vector of `size` numbers: task adds its block's share to the zeros it is given.
   Vector sum_over(std::int64_t items, Index size, const std::function<void(Range, Vector&)>& task) const;
+
+  /// What peers have counted is added; alone, the statistics stay as they are.
+  void add_up(Statistics& statistics) const;
+  int peer_count() const { return peers_ == nullptr ? 1 : peers_->count(); }
+  /// Our number among them, from 0.
+  int peer() const { return peers_ == nullptr ? 0 : peers_->number(); }
 
   /// give() names the next thing (nothing at the end), work(thing) makes something of it on any thread, take() gets
   /// these in the order of the things; neither give nor take is ever called twice at a time. What the first of them in
@@ -85,6 +94,7 @@ class Executor {
   std::unique_ptr<Pool> pool_;
   const std::atomic<bool>* interrupt_;
   Watch watch_;
+  const Peers* peers_;
 };
 
 /// Items a block of sum_over holds: by the number of items alone, at most 256 blocks.

@@ -173,19 +173,42 @@ BitCounts count_bits(const StepRows& rows, const RowMatrix& responsibilities, co
   return counts;
 }
 
-std::unique_ptr<Emission> BernoulliLearner::maximise(const StepRows& rows, const RowMatrix& responsibilities,
-                                                     const Emission*, const Executor& executor) const {
-  BitCounts counts = count_bits(rows, responsibilities, executor);
+Statistics to_statistics(BitCounts counts) {
+  Statistics sums;
+  sums.add(std::move(counts.taken));
+  sums.add(std::move(counts.known));
+  return sums;
+}
+
+BitCounts to_bit_counts(Statistics sums) {
+  return {std::move(sums.table(0)), std::move(sums.table(1))};
+}
+
+RowMatrix bernoulli_shares(BitCounts counts, double a) {
   RowMatrix& probability = counts.taken;
   for (Index j = 0; j < probability.rows(); ++j) {
     for (Index k = 0; k < probability.cols(); ++k) {
-      const double weight = counts.known(j, k) + 2 * options_.pseudocount;
+      const double weight = counts.known(j, k) + 2 * a;
       // A state without students keeps to even odds until it is re-seeded.
-      const double p = weight > 0 ? (probability(j, k) + options_.pseudocount) / weight : 0.5;
+      const double p = weight > 0 ? (probability(j, k) + a) / weight : 0.5;
       probability(j, k) = std::min(1.0, std::max(0.0, p));
     }
   }
-  return std::make_unique<BernoulliEmission>(std::move(probability));
+  return std::move(probability);
+}
+
+std::unique_ptr<EmissionStep> BernoulliLearner::step(const RowSurvey& survey, const Emission&) const {
+  return first_step(survey, 0, RandomStream(0));  // which nothing is drawn for
+}
+
+std::unique_ptr<EmissionStep> BernoulliLearner::first_step(const RowSurvey&, Id, const RandomStream&) const {
+  const auto count = [](const StepRows& rows, const RowMatrix& responsibilities, const Executor& executor) {
+    return to_statistics(count_bits(rows, responsibilities, executor));
+  };
+  const auto maximise = [a = options_.pseudocount](Statistics sums, const Executor&) {
+    return std::make_unique<BernoulliEmission>(bernoulli_shares(to_bit_counts(std::move(sums)), a));
+  };
+  return one_round(count, maximise);
 }
 
 namespace {
@@ -255,16 +278,17 @@ class BernoulliLeftOut : public LeftOut {
 
 }  // namespace
 
-std::unique_ptr<LeftOut> BernoulliLearner::leave_out(const StepRows& rows, const RowMatrix& responsibilities,
-                                                     const Emission&, const Executor& executor) const {
-  return std::make_unique<BernoulliLeftOut>(rows, count_bits(rows, responsibilities, executor), options_.pseudocount);
+std::unique_ptr<LeftOut> BernoulliLearner::leave_out(const StepRows& rows, Statistics sums, const RowSurvey&,
+                                                     const Emission&) const {
+  return std::make_unique<BernoulliLeftOut>(rows, to_bit_counts(std::move(sums)), options_.pseudocount);
 }
 
-std::string BernoulliLearner::misfit(const Emission& emission) const {
-  return dynamic_cast<const BernoulliEmission*>(&emission) != nullptr ? "" : "carry-over";
+std::optional<std::string> BernoulliLearner::incompatibility(const Emission& emission) const {
+  if (dynamic_cast<const BernoulliEmission*>(&emission) != nullptr) return std::nullopt;
+  return "carry-over";
 }
 
-double BernoulliLearner::log_prior(const StepRows&, const Emission& emission) const {
+double BernoulliLearner::log_prior(const RowSurvey&, const Emission& emission) const {
   if (options_.pseudocount == 0) return 0;
   const RowMatrix& p = dynamic_cast<const BernoulliEmission&>(emission).probability();
   double sum = 0;
@@ -300,7 +324,8 @@ std::unique_ptr<EmissionLearner> carry_over_learner(const BernoulliOptions& opti
 }  // namespace
 
 EmissionFamily bernoulli_family() {
-  return {std::string(BernoulliEmission::family_name), "courses independent of each other in a state",
+  return {std::string(BernoulliEmission::family_name),
+          "courses independent of each other in a state",
           declaration_of<BernoulliOptions>(),
           [](const SettingValues& values, const StepShape& shape) -> std::unique_ptr<EmissionLearner> {
             const auto options = settings_from<BernoulliOptions>(values);
@@ -311,7 +336,8 @@ EmissionFamily bernoulli_family() {
             if (archive.has(prefix + ".first")) return CarriedBernoulliEmission::load(archive, prefix);
             if (!archive.has(prefix + ".probability")) return HiddenTreeEmission::load(archive, prefix);
             return BernoulliEmission::load(archive, prefix);
-          }};
+          },
+          /*can_be_published=*/true};
 }
 
 }  // namespace desirepath::inline emissions

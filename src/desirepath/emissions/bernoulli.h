@@ -1,12 +1,13 @@
 // Independent bits: in each state every course is taken with its own probability (the paper's naive Bayes, 2.1.1).
 #pragma once
 
+#include "desirepath/emissions/capabilities.h"
 #include "desirepath/emissions/family.h"
 #include "desirepath/emissions/log_score_table.h"
 
 namespace desirepath::inline emissions {
 
-class BernoulliEmission : public Emission {
+class BernoulliEmission : public Emission, public Publishable {
  public:
   static constexpr std::string_view family_name = "bernoulli";
   /// probability: bits by states, each in 0 .. 1.
@@ -22,6 +23,10 @@ class BernoulliEmission : public Emission {
                   const Executor& executor) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override { return probability_; }
+  /// Cells (bit, state) of few takers, and of few who did not take the bit, take what such cells of their state have
+  /// together, spread by what all students do.
+  PublishedEmission published(const StepRows& rows, const StepWeights& weights, double least,
+                              const Executor& executor) const override;
   std::int64_t parameter_count() const override { return probability_.size(); }
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
   void save(ArchiveWriter& archive, const std::string& prefix) const override;
@@ -47,17 +52,18 @@ struct BernoulliOptions {
   }
 };
 
-class BernoulliLearner : public EmissionLearner {
+class BernoulliLearner : public EmissionLearner, public LeavesRowsOut {
  public:
   explicit BernoulliLearner(const BernoulliOptions& options) : options_(options) {}
   std::string_view family() const override { return BernoulliEmission::family_name; }
-  std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
-                                     const Executor& executor) const override;
-  std::unique_ptr<LeftOut> leave_out(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
-                                     const Executor& executor) const override;
-  std::string misfit(const Emission& emission) const override;
-  double log_prior(const StepRows& rows, const Emission& emission) const override;
-  bool needs_previous(const StepRows&) const override { return false; }
+  std::unique_ptr<EmissionStep> first_step(const RowSurvey& survey, Id states,
+                                           const RandomStream& stream) const override;
+  std::unique_ptr<EmissionStep> step(const RowSurvey& survey, const Emission& previous) const override;
+  std::unique_ptr<LeftOut> leave_out(const StepRows& rows, Statistics sums, const RowSurvey& survey,
+                                     const Emission& emission) const override;
+  std::optional<std::string> incompatibility(const Emission& emission) const override;
+  double log_prior(const RowSurvey& survey, const Emission& emission) const override;
+  bool needs_previous(const RowSurvey&) const override { return false; }
   double memory_estimate(Id bits, Id states, int threads) const override;
   double work_estimate(const StepRows& rows, Id states) const override;
 
@@ -80,5 +86,10 @@ struct BitCounts {
   RowMatrix known;
 };
 BitCounts count_bits(const StepRows& rows, const RowMatrix& responsibilities, const Executor& executor);
+/// Shares (taken + a) / (known + 2a); even odds where nothing is known: bits by states.
+RowMatrix bernoulli_shares(BitCounts counts, double a);
+/// The same as statistics and back.
+Statistics to_statistics(BitCounts counts);
+BitCounts to_bit_counts(Statistics sums);
 
 }  // namespace desirepath::inline emissions

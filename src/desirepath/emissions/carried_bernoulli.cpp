@@ -86,63 +86,79 @@ constexpr double again_weight = 20;
 
 /// How often a course is taken again by those who had it, all students together: where the probability of a state is
 /// drawn to, since few of its students had any one course. Courses few had lean on the others.
-Vector shares_again(const StepRows& rows) {
-  const auto made = [&] {
-    const CourseMarks marks{rows.bit_count() / 3};
-    const std::span<const double> weights = rows.weights();
-    const auto weight_of = [&](Id mark) {
-      double sum = 0;
-      for (const ColumnEntry& entry : rows.column(mark))
-        sum += weights.empty() ? 1 : weights[static_cast<std::size_t>(entry.row)];
-      return sum;
-    };
-    Vector had(marks.courses), again(marks.courses);
-    for (Id course = 0; course < marks.courses; ++course) {
-      had[course] = weight_of(marks.had(course));
-      again[course] = weight_of(marks.again(course));
-    }
-    const double all = (again.sum() + 0.5) / (had.sum() + 1);
-    return std::make_shared<const Vector>((again.array() + all) / (had.array() + 1));
-  };
-  return rows.kept<Vector>("shares again", made);
+Vector shares_again(const RowSurvey& survey) {
+  const RowMatrix& counts = survey.sums.table(1);
+  const Vector had = counts.row(0).transpose(), again = counts.row(1).transpose();
+  const double all = (again.sum() + 0.5) / (had.sum() + 1);
+  return (again.array() + all) / (had.array() + 1);
 }
 
 }  // namespace
 
-std::unique_ptr<Emission> CarriedBernoulliLearner::maximise(const StepRows& rows, const RowMatrix& responsibilities,
-                                                            const Emission*, const Executor& executor) const {
-  const BitCounts counts = count_bits(rows, responsibilities, executor);
+RowSurvey CarriedBernoulliLearner::survey(const StepRows& rows) const {
   const CourseMarks marks{rows.bit_count() / 3};
-  const Index states = responsibilities.cols();
-  const auto share = [](double taken, double of, double added_taken, double added) {
-    const double weight = of + added;
-    // A state without students keeps to even odds until it is re-seeded.
-    return weight > 0 ? std::clamp((taken + added_taken) / weight, 0.0, 1.0) : 0.5;
+  const std::span<const double> weights = rows.weights();
+  const auto weight_of = [&](Id mark) {
+    double sum = 0;
+    for (const ColumnEntry& entry : rows.column(mark))
+      sum += weights.empty() ? 1 : weights[static_cast<std::size_t>(entry.row)];
+    return sum;
   };
-  const Vector expected = shares_again(rows);
-  bool has_history = false;
-  for (Id course = 0; course < marks.courses && !has_history; ++course)
-    has_history = !rows.column(marks.had(course)).empty();
-  RowMatrix first(marks.courses, states), again(has_history ? marks.courses : 0, states);
+  RowMatrix counts(3, marks.courses);  // had before, taken again, rows that had it
   for (Id course = 0; course < marks.courses; ++course) {
-    for (Index k = 0; k < states; ++k) {
-      const double had = counts.taken(marks.had(course), k);
-      first(course, k) = share(counts.taken(marks.first(course), k),
-                               std::max(0.0, counts.known(marks.had(course), k) - had), pseudocount_, 2 * pseudocount_);
-      if (has_history) {
-        const double added = again_weight * pseudocount_;
-        again(course, k) = share(counts.taken(marks.again(course), k), had, added * expected[course], added);
+    counts(0, course) = weight_of(marks.had(course));
+    counts(1, course) = weight_of(marks.again(course));
+    counts(2, course) = static_cast<double>(rows.column(marks.had(course)).size());
+  }
+  RowSurvey survey(rows);
+  survey.sums.add(std::move(counts));
+  return survey;
+}
+
+std::unique_ptr<EmissionStep> CarriedBernoulliLearner::step(const RowSurvey& survey, const Emission&) const {
+  return first_step(survey, 0, RandomStream(0));  // which nothing is drawn for
+}
+
+std::unique_ptr<EmissionStep> CarriedBernoulliLearner::first_step(const RowSurvey& survey, Id,
+                                                                  const RandomStream&) const {
+  const auto count = [](const StepRows& rows, const RowMatrix& responsibilities, const Executor& executor) {
+    return to_statistics(count_bits(rows, responsibilities, executor));
+  };
+  const auto maximise = [this, &survey](Statistics sums, const Executor&) {
+    const BitCounts counts = to_bit_counts(std::move(sums));
+    const CourseMarks marks{static_cast<Id>(counts.taken.rows()) / 3};
+    const Index states = counts.taken.cols();
+    const auto share = [](double taken, double of, double added_taken, double added) {
+      const double weight = of + added;
+      // A state without students keeps to even odds until it is re-seeded.
+      return weight > 0 ? std::clamp((taken + added_taken) / weight, 0.0, 1.0) : 0.5;
+    };
+    const Vector expected = shares_again(survey);
+    const bool has_history = (survey.sums.table(1).row(2).array() > 0).any();
+    RowMatrix first(marks.courses, states), again(has_history ? marks.courses : 0, states);
+    for (Id course = 0; course < marks.courses; ++course) {
+      for (Index k = 0; k < states; ++k) {
+        const double had = counts.taken(marks.had(course), k);
+        first(course, k) =
+            share(counts.taken(marks.first(course), k), std::max(0.0, counts.known(marks.had(course), k) - had),
+                  pseudocount_, 2 * pseudocount_);
+        if (has_history) {
+          const double added = again_weight * pseudocount_;
+          again(course, k) = share(counts.taken(marks.again(course), k), had, added * expected[course], added);
+        }
       }
     }
-  }
-  return std::make_unique<CarriedBernoulliEmission>(std::move(first), std::move(again));
+    return std::make_unique<CarriedBernoulliEmission>(std::move(first), std::move(again));
+  };
+  return one_round(count, maximise);
 }
 
-std::string CarriedBernoulliLearner::misfit(const Emission& emission) const {
-  return emission.needs_history() ? "" : "no carry-over";
+std::optional<std::string> CarriedBernoulliLearner::incompatibility(const Emission& emission) const {
+  if (offered<ReadsHistory>(emission)) return std::nullopt;
+  return "no carry-over";
 }
 
-double CarriedBernoulliLearner::log_prior(const StepRows& rows, const Emission& emission) const {
+double CarriedBernoulliLearner::log_prior(const RowSurvey& survey, const Emission& emission) const {
   if (pseudocount_ == 0) return 0;
   const auto& carried = dynamic_cast<const CarriedBernoulliEmission&>(emission);
   const RowMatrix& first = carried.first();
@@ -150,7 +166,7 @@ double CarriedBernoulliLearner::log_prior(const StepRows& rows, const Emission& 
   // Where nothing comes before there is no second set of numbers.
   if (carried.parameter_count() == first.size()) return pseudocount_ * sum;
   const RowMatrix& again = carried.again();
-  const Vector expected = shares_again(rows);
+  const Vector expected = shares_again(survey);
   for (Index course = 0; course < again.rows(); ++course) {
     sum += again_weight * (expected[course] * again.row(course).array().log().sum() +
                            (1 - expected[course]) * (-again.row(course).array()).log1p().sum());

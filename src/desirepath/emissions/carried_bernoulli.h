@@ -6,32 +6,23 @@
 #pragma once
 
 #include "desirepath/emissions/bernoulli.h"
+#include "desirepath/emissions/course_marks.h"
 
 namespace desirepath::inline emissions {
 
-/// Bits of a course in a row with history.
-struct CourseMarks {
-  Id courses = 0;
-  Id first(Id course) const { return course; }
-  Id had(Id course) const { return courses + course; }
-  Id again(Id course) const { return 2 * courses + course; }
-  Id count() const { return 3 * courses; }
-};
-
-class CarriedBernoulliEmission : public Emission {
+class CarriedBernoulliEmission : public Emission, public CarriesOver {
  public:
   /// first, again: courses by states, each in 0 .. 1. again is empty where nothing comes before.
   CarriedBernoulliEmission(RowMatrix first, RowMatrix again);
   static std::unique_ptr<CarriedBernoulliEmission> load(const ArchiveReader& archive, const std::string& prefix);
 
-  const RowMatrix& first() const { return first_; }
+  const RowMatrix& first() const override { return first_; }
   /// What holds for those who had the course.
-  const RowMatrix& again() const { return again_.size() > 0 ? again_ : first_; }
+  const RowMatrix& again() const override { return again_.size() > 0 ? again_ : first_; }
   std::string_view family() const override { return BernoulliEmission::family_name; }
   Id state_count() const override { return static_cast<Id>(first_.cols()); }
   Id bit_count() const override { return marks().count(); }
   bool fits(Id periods, Id courses) const override { return periods == 1 && courses == first_.rows(); }
-  bool needs_history() const override { return true; }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
   RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
                   const Executor& executor) const override;
@@ -52,16 +43,18 @@ class CarriedBernoulliEmission : public Emission {
   LogScoreTable marks_;  // what each mark adds
 };
 
-class CarriedBernoulliLearner : public EmissionLearner {
+class CarriedBernoulliLearner : public EmissionLearner, public ReadsHistory {
  public:
   explicit CarriedBernoulliLearner(double pseudocount) : pseudocount_(pseudocount) {}
   std::string_view family() const override { return BernoulliEmission::family_name; }
-  bool needs_history() const override { return true; }
-  std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
-                                     const Executor& executor) const override;
-  std::string misfit(const Emission& emission) const override;
-  double log_prior(const StepRows& rows, const Emission& emission) const override;
-  bool needs_previous(const StepRows&) const override { return false; }
+  /// How often a course was had before, and then taken again, by all students together.
+  RowSurvey survey(const StepRows& rows) const override;
+  std::unique_ptr<EmissionStep> first_step(const RowSurvey& survey, Id states,
+                                           const RandomStream& stream) const override;
+  std::unique_ptr<EmissionStep> step(const RowSurvey& survey, const Emission& previous) const override;
+  std::optional<std::string> incompatibility(const Emission& emission) const override;
+  double log_prior(const RowSurvey& survey, const Emission& emission) const override;
+  bool needs_previous(const RowSurvey&) const override { return false; }
   double memory_estimate(Id bits, Id states, int threads) const override;
   double work_estimate(const StepRows& rows, Id states) const override;
 

@@ -71,6 +71,8 @@ class TimingRows {
     const auto end = static_cast<std::size_t>(change_begin_[static_cast<std::size_t>(row) + 1]);
     return {changes_.data() + begin, end - begin};
   }
+  /// Over all rows.
+  std::size_t change_count() const { return changes_.size(); }
   /// (course, code) pairs that occur, in a baseline or in a row; those of a course stand together, by code.
   const std::vector<CourseTiming>& kinds() const { return kinds_; }
   /// Retakes read as none, over the distinct rows.

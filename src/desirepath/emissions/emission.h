@@ -1,5 +1,6 @@
 // An emission: for each hidden state a distribution over the bits of a step. The seam between time structures and
-// families: a new family gives a new model for every time structure (docs/howto/add_an_emission.md).
+// families: a new family gives a new model for every time structure (docs/howto/add_an_emission.md). Learning is in
+// learner.h; what only some families can do in capabilities.h.
 #pragma once
 
 #include <memory>
@@ -25,7 +26,7 @@ enum class LikelihoodKind {
 std::string_view name_of(LikelihoodKind kind);
 
 /// Where a likelihood has no closed form: expectation propagation, or sampling with a standard error, ten times slower
-/// and more; or, where that is much faster, that of a simpler distribution fitted to the states (LikelihoodGap). The
+/// and more; or, where that is much faster, that of a simpler distribution fitted to the states (ScoreError). The
 /// caller's choice, never the batch's size.
 enum class Precision { quick, sampled, fitted };
 std::span<const std::string_view> value_names(Precision);
@@ -38,7 +39,7 @@ struct RowScores {
 };
 
 /// Scores of something simpler than the emission: what, and what the emission itself gives more on some rows.
-struct LikelihoodGap {
+struct ScoreError {
   std::string of;  // empty: the emission is scored as it is
   std::int64_t rows = 0;
   double mean = 0;
@@ -78,8 +79,6 @@ class Emission {
   virtual Id bit_count() const = 0;
   /// Whether it is made for steps of so many periods and courses.
   virtual bool fits(Id periods, Id courses) const { return std::int64_t{periods} * courses == bit_count(); }
-  /// Whether its rows tell what was taken in earlier periods (with_history); then given() answers nothing.
-  virtual bool needs_history() const { return false; }
   /// The kinds score() gives, best first.
   virtual std::span<const LikelihoodKind> likelihood_kinds() const = 0;
   /// The kind that learning climbs.
@@ -90,14 +89,8 @@ class Emission {
                           const Executor& executor) const = 0;
   /// The emission as rows of a pattern see it; must not outlive the emission.
   virtual std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const = 0;
-  /// The same without shortcuts, where given() takes any: slower, perhaps sampled.
-  virtual std::unique_ptr<GivenPattern> given_exactly(const UnknownBits& unknown) const { return given(unknown); }
-  /// Whether score() is of something simpler, and what that costs.
-  virtual LikelihoodGap likelihood_gap(const StepRows&, LikelihoodKind, Precision, const Executor&) const { return {}; }
   /// p(bit = 1 | state) with nothing known: bits by states.
   virtual RowMatrix bit_probabilities() const = 0;
-  /// The courses it ties to each other, strongest first; empty where it knows no such ties.
-  virtual std::vector<CourseLink> links() const { return {}; }
 
   /// Free parameters, for information criteria.
   virtual std::int64_t parameter_count() const = 0;
@@ -107,78 +100,6 @@ class Emission {
   virtual void save(ArchiveWriter& archive, const std::string& prefix) const = 0;
   /// Bytes the parameters take.
   virtual std::int64_t byte_count() const = 0;
-};
-
-/// What learning says of a state on the way: named by course and period further up.
-struct EmissionNote {
-  Id state = -1;  // -1: all of them
-  Id bit = -1;    // -1: the state as a whole
-  std::string text;
-};
-
-/// What an M step would give without some of the rows it rests on.
-class LeftOut {
- public:
-  virtual ~LeftOut() = default;
-  /// Scores of these rows (rows by states, as Emission::score) when their own share of the responsibilities, `weights`
-  /// (rows by states), is taken out first. May be called from any thread.
-  virtual void score(std::span<const std::int32_t> rows, const RowMatrix& weights, RowMatrix& out) const = 0;
-};
-
-/// Learns emissions of one family. Immutable options; no memory between calls.
-class EmissionLearner {
- public:
-  virtual ~EmissionLearner() = default;
-  virtual std::string_view family() const = 0;
-  /// Whether its rows tell what was taken in earlier periods.
-  virtual bool needs_history() const { return false; }
-  /// The M step EM starts from; whatever is drawn comes from the restart's own stream.
-  virtual std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities, const RandomStream&,
-                                          const Executor& executor) const {
-    return maximise(rows, responsibilities, nullptr, executor);
-  }
-  /// The M step: responsibilities are rows by states (weighted, summed over equal rows). previous is null only where
-  /// needs_previous() allows it.
-  virtual std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities,
-                                             const Emission* previous, const Executor& executor) const = 0;
-  /// Another emission worth trying beside maximise()'s; taken only if the objective is higher there. Null: none.
-  virtual std::unique_ptr<Emission> propose(const StepRows&, const RowMatrix&, const Emission&, const Executor&) const {
-    return nullptr;
-  }
-  /// Called once after EM, with the responsibilities the emission itself gives: what is set outside the climb, such as
-  /// calibrated marginals. Null: the emission stays as it is.
-  virtual std::unique_ptr<Emission> finish(const StepRows&, const RowMatrix&, const Emission&, const Executor&) const {
-    return nullptr;
-  }
-  /// Called where the chain was then fitted anew to the mass of the states: the emission with the true share of every
-  /// bit under the shares the states have now (periods of the step by states, rows sum to one). Null: it stays.
-  virtual std::unique_ptr<Emission> balance(const StepRows&, const RowMatrix&, const Emission&, const Executor&) const {
-    return nullptr;
-  }
-  /// For leave-one-out scores; null where the family has no such M step. Must not outlive rows and emission.
-  virtual std::unique_ptr<LeftOut> leave_out(const StepRows&, const RowMatrix&, const Emission&,
-                                             const Executor&) const {
-    return nullptr;
-  }
-  /// The form EM climbs from where it starts at a finished emission. Null: as it is.
-  virtual std::unique_ptr<Emission> unfinished(const Emission&) const { return nullptr; }
-  /// Empty, or why EM cannot climb from this emission, as a setting's value: another form than the learner makes.
-  virtual std::string misfit(const Emission&) const { return {}; }
-  /// How large the terms are that a student's log-likelihood is summed from, where they are larger than itself: what
-  /// rounding may take from it follows them.
-  virtual double term_size(const Emission&) const { return 0; }
-  /// The prior's share of the objective at these parameters.
-  virtual double log_prior(const StepRows& rows, const Emission& emission) const = 0;
-  /// False where a step of maximise() may lower the objective (an additive ridge): the best iterate is then kept.
-  virtual bool exact_m_step() const { return true; }
-  /// maximise() needs the previous emission to fill in what rows leave unknown.
-  virtual bool needs_previous(const StepRows& rows) const { return !rows.all_known(); }
-  /// Bytes of working memory beside rows and responsibilities, and of the parameters.
-  virtual double memory_estimate(Id bits, Id states, int threads) const = 0;
-  /// Floating-point operations of one iteration, roughly, for --dry-run.
-  virtual double work_estimate(const StepRows& rows, Id states) const = 0;
-  /// What happened to a state that is worth a warning.
-  virtual std::vector<EmissionNote> notes(const StepRows&, const RowMatrix&, const Emission&) const { return {}; }
 };
 
 }  // namespace desirepath::inline emissions

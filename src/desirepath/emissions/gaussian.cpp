@@ -4,11 +4,13 @@
 #include <cmath>
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/gaussian_dense.h"
 #include "desirepath/emissions/gaussian_factors.h"
 #include "desirepath/emissions/gaussian_mass.h"
 #include "desirepath/emissions/gaussian_whole.h"
+#include "desirepath/emissions/probit.h"
 #include "desirepath/probability/gaussian.h"
 #include "desirepath/probability/normal.h"
 
@@ -41,7 +43,7 @@ bool are_moderate(const auto& values) {
 
 }  // namespace
 
-std::string GaussianParameters::fault() const {
+std::optional<std::string> GaussianParameters::fault() const {
   const Index bits = mean.rows(), states = mean.cols();
   if (states < 1 || !are_moderate(mean)) return "means are not numbers";
   if (standard_mean.rows() != bits || standard_mean.cols() != states || !are_moderate(standard_mean))
@@ -54,7 +56,7 @@ std::string GaussianParameters::fault() const {
           !(factor.diagonal().array() >= 1 / largest_deviation).all())
         return "a covariance is not positive definite";
     }
-    return {};
+    return std::nullopt;
   }
   if (static_cast<Index>(loading.size()) != states) return "loadings do not fit the states";
   for (const RowMatrix& matrix : loading) {
@@ -64,12 +66,11 @@ std::string GaussianParameters::fault() const {
   if (noise.rows() != bits || noise.cols() != states ||
       !(noise.array() <= largest_deviation && noise.array() >= 1 / largest_deviation / largest_deviation).all())
     return "a variance is not above zero";
-  return {};
+  return std::nullopt;
 }
 
 GaussianEmission::GaussianEmission(GaussianParameters parameters) : parameters_(std::move(parameters)) {
-  const std::string fault = parameters_.fault();
-  if (!fault.empty()) throw NumericalError(concat("Gaussian: ", fault));
+  if (const auto fault = parameters_.fault()) throw NumericalError(concat("Gaussian: ", *fault));
 }
 
 GaussianEmission::~GaussianEmission() = default;
@@ -85,8 +86,7 @@ std::unique_ptr<GaussianEmission> GaussianEmission::load(const ArchiveReader& ar
       parameters.loading.push_back(archive.read_matrix(concat(prefix, ".loading.", k)));
     parameters.noise = archive.read_matrix(prefix + ".noise");
   }
-  const std::string fault = parameters.fault();
-  if (!fault.empty()) archive.refuse("damaged: " + fault);
+  if (const auto fault = parameters.fault()) archive.refuse("damaged: " + *fault);
   return std::make_unique<GaussianEmission>(std::move(parameters));
 }
 
@@ -146,9 +146,9 @@ RowScores GaussianEmission::score(const StepRows& rows, LikelihoodKind kind, Pre
   return factor_mass_scores(thresholded(executor), rows, precision, executor);
 }
 
-LikelihoodGap GaussianEmission::likelihood_gap(const StepRows& rows, LikelihoodKind kind, Precision precision,
-                                               const Executor& executor) const {
-  return is_fitted(kind, precision) ? gap_of_fit(*this, rows, executor) : LikelihoodGap{};
+ScoreError GaussianEmission::score_error(const StepRows& rows, LikelihoodKind kind, Precision precision,
+                                         const Executor& executor) const {
+  return is_fitted(kind, precision) ? gap_of_fit(*this, rows, executor) : ScoreError{};
 }
 
 std::unique_ptr<GivenPattern> GaussianEmission::given(const UnknownBits& unknown) const {
@@ -200,13 +200,53 @@ std::int64_t GaussianEmission::byte_count() const {
   return 8 * count;
 }
 
+std::vector<std::vector<Index>> GaussianEmission::latent_groups() const {
+  std::vector<std::vector<Index>> groups;
+  for (Index k = 0; k < parameters_.mean.cols() && parameters_.is_dense(); ++k) {
+    if (k == 0 || !parameters_.is_tied()) groups.emplace_back();
+    groups.back().push_back(k);
+  }
+  return groups;
+}
+
+LatentParameters GaussianEmission::latent_parameters(const std::vector<Index>& group) const {
+  return {parameters_.standard_mean(Eigen::all, group), parameters_.factor_of(group.front())};
+}
+
+std::unique_ptr<Emission> GaussianEmission::with_latent(const std::vector<LatentParameters>& groups) const {
+  GaussianParameters changed = parameters_;
+  const std::vector<std::vector<Index>> states = latent_groups();
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const Vector deviation = changed.variances().col(states[g].front()).cwiseSqrt();
+    changed.standard_mean(Eigen::all, states[g]) = groups[g].standard_mean();
+    changed.cholesky[g] = deviation.asDiagonal() * groups[g].correlation_factor();
+  }
+  return std::make_unique<GaussianEmission>(std::move(changed));
+}
+
+namespace {
+
+/// Of a whole covariance the factors are fitted, as many as the other family takes.
+SettingValues probit_settings(SettingValues values) {
+  const auto covariance = settings_from<GaussianOptions>(values).covariance;
+  if (covariance && covariance->shape != CovarianceShape::factor) values.erase("covariance");
+  return values;
+}
+
+}  // namespace
+
 EmissionFamily gaussian_family() {
-  return {std::string(GaussianEmission::family_name), "courses as one thresholded Gaussian in a state (the paper's)",
+  return {std::string(GaussianEmission::family_name),
+          "courses as one thresholded Gaussian in a state (the paper's)",
           declaration_of<GaussianOptions>(),
           [](const SettingValues& values, const StepShape& shape) {
             return std::make_unique<GaussianLearner>(settings_from<GaussianOptions>(values), shape.bits());
           },
-          GaussianEmission::load};
+          GaussianEmission::load,
+          /*can_be_published=*/false,
+          /*climbs=*/LikelihoodKind::density,
+          /*latent_with=*/concat(setting_name("covariance"), " full or tied"),
+          EmissionFamily::Continuation{std::string(ProbitEmission::family_name), probit_settings}};
 }
 
 }  // namespace desirepath::inline emissions

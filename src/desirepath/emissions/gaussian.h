@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "desirepath/emissions/capabilities.h"
 #include "desirepath/emissions/family.h"
 #include "desirepath/emissions/gaussian_choices.h"
 
@@ -26,14 +27,19 @@ struct GaussianParameters {
   const Matrix& factor_of(Index state) const { return cholesky[is_tied() ? 0 : static_cast<std::size_t>(state)]; }
   /// Variance of every bit: bits by states.
   RowMatrix variances() const;
-  /// Empty, or what is wrong.
-  std::string fault() const;
+  /// Nothing, or what is wrong.
+  std::optional<std::string> fault() const;
 };
 
 class DenseForm;
 struct ThresholdedStates;
+struct GaussianStepTask;
 
-class GaussianEmission : public Emission {
+class GaussianEmission : public Emission,
+                         public AnswersExactly,
+                         public ScoresByFit,
+                         public LatentlyGaussian,
+                         public Continues {
  public:
   static constexpr std::string_view family_name = "gaussian";
   explicit GaussianEmission(GaussianParameters parameters);
@@ -57,9 +63,17 @@ class GaussianEmission : public Emission {
                   const Executor& executor) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   std::unique_ptr<GivenPattern> given_exactly(const UnknownBits& unknown) const override;
-  LikelihoodGap likelihood_gap(const StepRows& rows, LikelihoodKind kind, Precision precision,
-                               const Executor& executor) const override;
+  ScoreError score_error(const StepRows& rows, LikelihoodKind kind, Precision precision,
+                         const Executor& executor) const override;
   RowMatrix bit_probabilities() const override;
+  /// With a whole covariance alone.
+  std::vector<std::vector<Index>> latent_groups() const override;
+  LatentParameters latent_parameters(const std::vector<Index>& group) const override;
+  /// The variances stay: only the density of -1/+1 uses them.
+  std::unique_ptr<Emission> with_latent(const std::vector<LatentParameters>& groups) const override;
+  /// As thresholded factors on nodes: what probit learning can start from. Factors of the states are turned to each
+  /// other, for they mean the same only up to rotation.
+  std::unique_ptr<Emission> continued(const SettingValues& settings, const Executor& executor) const override;
   std::int64_t parameter_count() const override;
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
   void save(ArchiveWriter& archive, const std::string& prefix) const override;
@@ -102,7 +116,11 @@ struct GaussianOptions {
   }
 };
 
-class GaussianLearner : public EmissionLearner {
+class GaussianLearner : public EmissionLearner,
+                        public FinishesAfterClimb,
+                        public BalancesShares,
+                        public LearnsLatents,
+                        public HasLargeTerms {
  public:
   /// For steps of so many bits.
   GaussianLearner(const GaussianOptions& options, Id bits)
@@ -110,37 +128,33 @@ class GaussianLearner : public EmissionLearner {
     options_.validate();
   }
   std::string_view family() const override { return GaussianEmission::family_name; }
-  std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities, const RandomStream& stream,
-                                  const Executor& executor) const override;
-  std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
-                                     const Executor& executor) const override;
-  std::unique_ptr<Emission> finish(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
-                                   const Executor& executor) const override;
-  std::unique_ptr<Emission> balance(const StepRows& rows, const RowMatrix& state_shares, const Emission& emission,
-                                    const Executor& executor) const override;
-  std::string misfit(const Emission& emission) const override;
+  /// Students who know every bit and who take it.
+  RowSurvey survey(const StepRows& rows) const override;
+  std::unique_ptr<EmissionStep> first_step(const RowSurvey& survey, Id states,
+                                           const RandomStream& stream) const override;
+  std::unique_ptr<EmissionStep> step(const RowSurvey& survey, const Emission& previous) const override;
+  std::unique_ptr<EmissionStep> finishing_step(const RowSurvey& survey, const Emission& emission) const override;
+  std::unique_ptr<EmissionStep> balancing_step(const RowMatrix& state_shares, const Emission& emission) const override;
+  std::optional<std::string> incompatibility(const Emission& emission) const override;
+  bool learns_latents() const override { return covariance_.is_dense(); }
   double term_size(const Emission& emission) const override;
-  double log_prior(const StepRows& rows, const Emission& emission) const override;
+  double log_prior(const RowSurvey& survey, const Emission& emission) const override;
   bool exact_m_step() const override { return options_.ridge == 0; }
-  bool needs_previous(const StepRows& rows) const override {
-    return !rows.all_known() || covariance_.shape == CovarianceShape::factor;
+  bool needs_previous(const RowSurvey& survey) const override {
+    return !survey.all_known() || covariance_.shape == CovarianceShape::factor;
   }
   double memory_estimate(Id bits, Id states, int threads) const override;
   double work_estimate(const StepRows& rows, Id states) const override;
-  std::vector<EmissionNote> notes(const StepRows& rows, const RowMatrix& responsibilities,
-                                  const Emission& emission) const override;
+  std::vector<EmissionNote> notes(const RowSurvey& survey, const Vector& state_weights) const override;
 
   /// The weight of the covariance prior, in students.
   double prior_students(Id bits) const;
 
  private:
-  GaussianParameters maximise_dense(const StepRows& rows, const RowMatrix& responsibilities,
-                                    const GaussianEmission* previous, const Vector& pooled,
-                                    const Executor& executor) const;
-  /// `parameters`: where the step begins; without means at the start.
-  GaussianParameters maximise_factors(const StepRows& rows, const RowMatrix& responsibilities,
-                                      GaussianParameters parameters, const Vector& pooled,
-                                      const Executor& executor) const;
+  GaussianStepTask task_for(const RowSurvey& survey) const;
+  /// Of calibrated shares: one of 0 or 1 has no finite mean.
+  double least_pseudocount() const { return std::max(options_.pseudocount, 1e-6); }
+
   GaussianOptions options_;
   CovarianceChoice covariance_;
 };
@@ -149,6 +163,6 @@ EmissionFamily gaussian_family();
 
 /// Variance of every bit (as -1/+1) over all rows that know it, half a student added to each answer, so that it is
 /// never zero: what the covariance prior draws towards.
-Vector pooled_variance(const StepRows& rows);
+Vector pooled_variance(const RowSurvey& survey);
 
 }  // namespace desirepath::inline emissions

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include <Eigen/SVD>
+
 #include "desirepath/emissions/gaussian_dense.h"
 #include "desirepath/emissions/gaussian_whole.h"
+#include "desirepath/emissions/probit.h"
 #include "desirepath/emissions/thresholded_rows.h"
 #include "desirepath/probability/factor_ep.h"
 #include "desirepath/probability/factor_fit.h"
@@ -146,6 +149,29 @@ class ThresholdedGiven : public GivenPattern {
 
 std::unique_ptr<GivenPattern> thresholded_given(const ThresholdedStates& thresholded, const UnknownBits& unknown) {
   return std::make_unique<ThresholdedGiven>(thresholded, unknown);
+}
+
+std::unique_ptr<Emission> GaussianEmission::continued(const SettingValues& settings, const Executor& executor) const {
+  const auto options = settings_from<ProbitOptions>(settings);
+  const Index bits = bit_count(), factors = std::min<Index>(options.factors(), bits);
+  const ThresholdedStates thresholded = thresholded_states(parameters_, executor, factors);
+  RowMatrix intercepts(bits, state_count()), slopes(bits * state_count(), factors);
+  for (Index k = 0; k < state_count(); ++k) {
+    const ThresholdedFactors& state = thresholded.states[static_cast<std::size_t>(k)];
+    intercepts.col(k) = state.thresholds();
+    Matrix here = Matrix::Zero(bits, factors);
+    here.leftCols(std::min(factors, state.factor_count())) =
+        state.slopes().leftCols(std::min(factors, state.factor_count()));
+    if (k > 0) {
+      // The rotation that brings these slopes closest to the first state's (Procrustes).
+      const Eigen::JacobiSVD<Matrix> parts(here.transpose() * slopes.topRows(bits),
+                                           Eigen::ComputeFullU | Eigen::ComputeFullV);
+      here = here * parts.matrixU() * parts.matrixV().transpose();
+    }
+    slopes.middleRows(k * bits, bits) = here;
+  }
+  const Id nodes = options.nodes > 0 ? options.nodes : ProbitOptions::default_nodes(static_cast<Id>(factors));
+  return std::make_unique<ProbitEmission>(intercepts, slopes, factor_nodes(factors, nodes));
 }
 
 }  // namespace desirepath::inline emissions

@@ -160,11 +160,11 @@ RowScores whole_mass_scores(const GaussianEmission& emission, const StepRows& ro
   return scores;
 }
 
-LikelihoodGap gap_of_fit(const GaussianEmission& emission, const StepRows& rows, const Executor& executor) {
+ScoreError gap_of_fit(const GaussianEmission& emission, const StepRows& rows, const Executor& executor) {
   const ThresholdedStates& fitted = emission.thresholded(executor);
-  LikelihoodGap gap{concat("computed by a shortcut: how courses go together in a state is summed up in ",
-                           fitted.states.front().factor_count(), " common factors"),
-                    std::min(rows_compared, rows.row_count())};
+  ScoreError gap{concat("computed by a shortcut: how courses go together in a state is summed up in ",
+                        fitted.states.front().factor_count(), " common factors"),
+                 std::min(rows_compared, rows.row_count())};
   Vector difference(gap.rows);
   executor.for_each(gap.rows, [&](std::int64_t i) {
     const std::int64_t row = i * rows.row_count() / gap.rows;

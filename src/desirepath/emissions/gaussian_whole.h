@@ -16,7 +16,7 @@ RowScores whole_mass_scores(const GaussianEmission& emission, const StepRows& ro
 
 /// The few factors fitted to the covariances (GaussianEmission::thresholded) against the covariances themselves, on
 /// some rows of every pattern in their best states.
-LikelihoodGap gap_of_fit(const GaussianEmission& emission, const StepRows& rows, const Executor& executor);
+ScoreError gap_of_fit(const GaussianEmission& emission, const StepRows& rows, const Executor& executor);
 
 /// p(bit | known bits) by truncation, sampled, with standard errors.
 std::unique_ptr<GivenPattern> truncated_given(const GaussianEmission& emission, const UnknownBits& unknown);

@@ -226,11 +226,13 @@ std::int64_t HiddenTreeEmission::byte_count() const {
 
 EmissionFamily hidden_tree_family() {
   return {std::string(HiddenTreeEmission::family_name),
-          "when courses are first taken, along a tree of hidden variables", declaration_of<HiddenTreeOptions>(),
+          "when courses are first taken, along a tree of hidden variables",
+          declaration_of<HiddenTreeOptions>(),
           [](const SettingValues& values, const StepShape& shape) {
             return std::make_unique<HiddenTreeLearner>(settings_from<HiddenTreeOptions>(values), shape);
           },
-          HiddenTreeEmission::load};
+          HiddenTreeEmission::load,
+          /*can_be_published=*/true};
 }
 
 }  // namespace desirepath::inline emissions

@@ -10,11 +10,12 @@
 #include <optional>
 
 #include "desirepath/emissions/baseline_messages.h"
+#include "desirepath/emissions/capabilities.h"
 #include "desirepath/emissions/family.h"
 
 namespace desirepath::inline emissions {
 
-class HiddenTreeEmission : public Emission {
+class HiddenTreeEmission : public Emission, public TiesCourses, public KnowsRetakes, public Publishable {
  public:
   static constexpr std::string_view family_name = "hidden-tree";
   /// One tree a state, all of the step's shape.
@@ -36,8 +37,13 @@ class HiddenTreeEmission : public Emission {
                   const Executor& executor) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override;
+  PublishedEmission published(const StepRows& rows, const StepWeights& weights, double least,
+                              const Executor& executor) const override;
   /// The edges of the trees: information and share over all of them.
   std::vector<CourseLink> links() const override;
+  const RowMatrix& retakes(Id state) const override {
+    return trees_[static_cast<std::size_t>(state)]->parameters().retake;
+  }
   std::int64_t parameter_count() const override;
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
   void save(ArchiveWriter& archive, const std::string& prefix) const override;
@@ -84,23 +90,23 @@ struct HiddenTreeOptions {
   }
 };
 
-class HiddenTreeLearner : public EmissionLearner {
+class HiddenTreeLearner : public EmissionLearner, public LeavesRowsOut {
  public:
   HiddenTreeLearner(const HiddenTreeOptions& options, const StepShape& shape);
   std::string_view family() const override { return HiddenTreeEmission::family_name; }
-  std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities, const RandomStream& stream,
-                                  const Executor& executor) const override;
-  std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
-                                     const Executor& executor) const override;
-  std::string misfit(const Emission& emission) const override;
-  std::unique_ptr<LeftOut> leave_out(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
-                                     const Executor& executor) const override;
-  double log_prior(const StepRows& rows, const Emission& emission) const override;
-  bool needs_previous(const StepRows&) const override { return true; }
+  /// Retakes that are not read.
+  RowSurvey survey(const StepRows& rows) const override;
+  std::unique_ptr<EmissionStep> first_step(const RowSurvey& survey, Id states,
+                                           const RandomStream& stream) const override;
+  std::unique_ptr<EmissionStep> step(const RowSurvey& survey, const Emission& previous) const override;
+  std::unique_ptr<LeftOut> leave_out(const StepRows& rows, Statistics sums, const RowSurvey& survey,
+                                     const Emission& emission) const override;
+  std::optional<std::string> incompatibility(const Emission& emission) const override;
+  double log_prior(const RowSurvey& survey, const Emission& emission) const override;
+  bool needs_previous(const RowSurvey&) const override { return true; }
   double memory_estimate(Id bits, Id states, int threads) const override;
   double work_estimate(const StepRows& rows, Id states) const override;
-  std::vector<EmissionNote> notes(const StepRows& rows, const RowMatrix& responsibilities,
-                                  const Emission& emission) const override;
+  std::vector<EmissionNote> notes(const RowSurvey& survey, const Vector& state_weights) const override;
 
  private:
   const TimingRows& timings(const StepRows& rows) const { return timings_of(rows, shape_, options_.retakes); }

@@ -1,5 +1,8 @@
 #include "desirepath/emissions/hidden_tree_counts.h"
 
+#include <algorithm>
+#include <cassert>
+
 #include "desirepath/emissions/hidden_tree_row.h"
 #include "desirepath/emissions/tree_sums.h"
 
@@ -23,6 +26,19 @@ HiddenTreeCounts& HiddenTreeCounts::operator-=(const HiddenTreeCounts& other) {
 HiddenTreeCounts& HiddenTreeCounts::operator*=(double factor) {
   values_ *= factor;
   return *this;
+}
+
+void add_to_statistics(const HiddenTreeCounts& counts, Statistics& sums) {
+  const std::span<const double> values = counts.values();
+  sums.add(Eigen::Map<const RowMatrix>(values.data(), 1, std::ssize(values)));
+}
+
+HiddenTreeCounts take_counts(const Statistics& sums, std::size_t number, const HiddenTree& tree) {
+  HiddenTreeCounts counts(tree.course_count(), tree.state_count(), tree.period_count());
+  const RowMatrix& table = sums.table(number);
+  assert(table.size() == std::ssize(counts.values()));
+  std::copy(table.data(), table.data() + table.size(), counts.values().begin());
+  return counts;
 }
 
 namespace {

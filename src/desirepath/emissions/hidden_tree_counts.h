@@ -2,6 +2,7 @@
 // taken.
 #pragma once
 
+#include "desirepath/compute/statistics.h"
 #include "desirepath/emissions/hidden_tree_parameters.h"
 
 namespace desirepath::inline emissions {
@@ -45,6 +46,10 @@ class HiddenTreeCounts {
   Index courses_ = 0, states_ = 0, periods_ = 0;
   Vector values_;
 };
+
+/// As statistics, one table a tree after the other, and back.
+void add_to_statistics(const HiddenTreeCounts& counts, Statistics& sums);
+HiddenTreeCounts take_counts(const Statistics& sums, std::size_t number, const HiddenTree& tree);
 
 /// Counts and log P of one row of weight one, by itself.
 HiddenTreeCounts count_one_row(const HiddenTree& tree, const TimingRows& timings, std::size_t group, std::int64_t row);

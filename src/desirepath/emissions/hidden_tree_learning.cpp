@@ -21,13 +21,8 @@ const HiddenTreeEmission& as_hidden_tree(const Emission& emission) {
 /// The priors that depend on the number of students.
 struct PriorSizes {
   double link, timing;
-  PriorSizes(const HiddenTreeOptions& options, const StepRows& rows) {
-    double students = 0;
-    for (const double weight : rows.weights())
-      students += weight;
-    link = options.link_prior_for(students);
-    timing = options.timing_prior_for(students);
-  }
+  PriorSizes(const HiddenTreeOptions& options, const RowSurvey& survey)
+      : link(options.link_prior_for(survey.students())), timing(options.timing_prior_for(survey.students())) {}
 };
 
 /// The M step: shape and centres stay.
@@ -67,33 +62,95 @@ HiddenTreeLearner::HiddenTreeLearner(const HiddenTreeOptions& options, const Ste
                              " periods in a step; ", setting_name("keep-periods"), " or a chain of periods cut them"));
 }
 
-std::unique_ptr<Emission> HiddenTreeLearner::start(const StepRows& rows, const RowMatrix& responsibilities,
-                                                   const RandomStream& stream, const Executor& executor) const {
-  const Matrix weights = responsibilities;  // each state's weights side by side
-  std::vector<std::shared_ptr<const HiddenTree>> trees;
-  for (Index k = 0; k < weights.cols(); ++k) {
-    const TreeGround ground(timings(rows), column_of(weights, k), options_, executor);
-    trees.push_back(std::make_shared<const HiddenTree>(
-        start_hidden_tree(rows, timings(rows), column_of(weights, k), ground, options_,
-                          stream.child(static_cast<std::uint64_t>(k)), executor)));
-  }
-  return std::make_unique<HiddenTreeEmission>(std::move(trees), options_.retakes);
+RowSurvey HiddenTreeLearner::survey(const StepRows& rows) const {
+  RowSurvey survey(rows);
+  survey.sums.add(RowMatrix::Constant(1, 1, static_cast<double>(timings(rows).dropped_retakes())));
+  return survey;
 }
 
-std::unique_ptr<Emission> HiddenTreeLearner::maximise(const StepRows& rows, const RowMatrix& responsibilities,
-                                                      const Emission* previous, const Executor& executor) const {
-  const Matrix weights = responsibilities;
-  const PriorSizes prior(options_, rows);
-  std::vector<std::shared_ptr<const HiddenTree>> trees;
-  for (const auto& tree : as_hidden_tree(*previous).trees()) {
-    const HiddenTreeCounts counts =
-        HiddenTreePasses(timings(rows)).expect(*tree, column_of(weights, std::ssize(trees)), executor).counts;
-    trees.push_back(std::make_shared<const HiddenTree>(improve(tree->parameters(), counts, options_, prior)));
+namespace {
+
+/// One tree for each state, each found in the same rounds.
+class FirstTrees : public EmissionStep {
+ public:
+  FirstTrees(const HiddenTreeOptions& options, const StepShape& shape, Id states, const RandomStream& stream)
+      : options_(options), shape_(shape), stream_(stream) {
+    for (Id k = 0; k < states; ++k)
+      grounds_.push_back(std::make_unique<TreeGround>(options, shape));
   }
-  return std::make_unique<HiddenTreeEmission>(std::move(trees), options_.retakes);
+
+  Statistics count(const StepRows& rows, const RowMatrix& responsibilities, const Executor& executor) const override {
+    const TimingRows& timings = timings_of(rows, shape_, options_.retakes);
+    const Matrix weights = responsibilities;  // each state's weights side by side
+    Statistics sums;
+    for (std::size_t k = 0; k < grounds_.size(); ++k) {
+      const StartRows own(rows, timings, column_of(weights, static_cast<Index>(k)));
+      Statistics found = starts_.empty() ? grounds_[k]->count(own, executor) : starts_[k]->count(own, executor);
+      for (std::size_t i = 0; i < found.table_count(); ++i)
+        sums.add(std::move(found.table(i)));
+    }
+    return sums;
+  }
+
+  StepResult maximise(Statistics sums, const Executor& executor) override {
+    const std::size_t tables = sums.table_count() / grounds_.size();
+    bool is_done = true;
+    for (std::size_t k = 0; k < grounds_.size(); ++k) {
+      Statistics own;
+      for (std::size_t i = 0; i < tables; ++i)
+        own.add(std::move(sums.table(k * tables + i)));
+      is_done = (starts_.empty() ? grounds_[k]->take(own, executor) : starts_[k]->take(own)) && is_done;
+    }
+    if (!is_done) return StepResult::count_again();
+    if (starts_.empty()) {
+      for (std::size_t k = 0; k < grounds_.size(); ++k)
+        starts_.push_back(std::make_unique<HiddenTreeStart>(*grounds_[k], options_, stream_.child(k)));
+      return StepResult::count_again();
+    }
+    std::vector<std::shared_ptr<const HiddenTree>> trees;
+    for (const auto& start : starts_)
+      trees.push_back(std::make_shared<const HiddenTree>(start->take_parameters()));
+    return {std::make_unique<HiddenTreeEmission>(std::move(trees), options_.retakes)};
+  }
+
+ private:
+  HiddenTreeOptions options_;
+  StepShape shape_;
+  RandomStream stream_;
+  std::vector<std::unique_ptr<TreeGround>> grounds_;
+  std::vector<std::unique_ptr<HiddenTreeStart>> starts_;  // once the grounds are found
+};
+
+}  // namespace
+
+std::unique_ptr<EmissionStep> HiddenTreeLearner::first_step(const RowSurvey&, Id states,
+                                                            const RandomStream& stream) const {
+  return std::make_unique<FirstTrees>(options_, shape_, states, stream);
 }
 
-std::string HiddenTreeLearner::misfit(const Emission& emission) const {
+std::unique_ptr<EmissionStep> HiddenTreeLearner::step(const RowSurvey& survey, const Emission& previous) const {
+  const auto& before = as_hidden_tree(previous).trees();
+  const auto count = [this, &before](const StepRows& rows, const RowMatrix& responsibilities,
+                                     const Executor& executor) {
+    const Matrix weights = responsibilities;
+    HiddenTreePasses passes(timings(rows));
+    Statistics sums;
+    for (std::size_t k = 0; k < before.size(); ++k)
+      add_to_statistics(passes.expect(*before[k], column_of(weights, static_cast<Index>(k)), executor).counts, sums);
+    return sums;
+  };
+  const auto maximise = [options = options_, prior = PriorSizes(options_, survey), &before](Statistics sums,
+                                                                                            const Executor&) {
+    std::vector<std::shared_ptr<const HiddenTree>> trees;
+    for (const auto& tree : before)
+      trees.push_back(std::make_shared<const HiddenTree>(
+          improve(tree->parameters(), take_counts(sums, trees.size(), *tree), options, prior)));
+    return std::make_unique<HiddenTreeEmission>(std::move(trees), options.retakes);
+  };
+  return one_round(count, maximise);
+}
+
+std::optional<std::string> HiddenTreeLearner::incompatibility(const Emission& emission) const {
   const auto* hidden = dynamic_cast<const HiddenTreeEmission*>(&emission);
   if (hidden == nullptr || !hidden->fits(shape_.periods, shape_.courses)) return "no hidden trees of these courses";
   if (hidden->retakes() != options_.retakes) return concat("another ", setting_name("retakes"));
@@ -101,11 +158,11 @@ std::string HiddenTreeLearner::misfit(const Emission& emission) const {
     if (options_.tree_states && tree->state_count() != *options_.tree_states)
       return concat(setting_name("tree-states"), " ", tree->state_count(), ", not ", *options_.tree_states);
   }
-  return {};
+  return std::nullopt;
 }
 
-double HiddenTreeLearner::log_prior(const StepRows& rows, const Emission& emission) const {
-  const PriorSizes prior(options_, rows);
+double HiddenTreeLearner::log_prior(const RowSurvey& survey, const Emission& emission) const {
+  const PriorSizes prior(options_, survey);
   double total = 0;
   for (const auto& tree : as_hidden_tree(emission).trees()) {
     const HiddenTreeParameters& p = tree->parameters();
@@ -132,14 +189,15 @@ namespace {
 
 class HiddenTreeLeftOut : public LeftOut {
  public:
-  HiddenTreeLeftOut(const TimingRows& timings, const RowMatrix& responsibilities, const HiddenTreeEmission& emission,
-                    const HiddenTreeOptions& options, const PriorSizes& prior, const Executor& executor)
-      : timings_(timings), emission_(emission), options_(options), prior_(prior), group_of_(responsibilities.rows()) {
-    const Matrix weights = responsibilities;
+  HiddenTreeLeftOut(const TimingRows& timings, Statistics sums, std::int64_t rows, const HiddenTreeEmission& emission,
+                    const HiddenTreeOptions& options, const PriorSizes& prior)
+      : timings_(timings),
+        emission_(emission),
+        options_(options),
+        prior_(prior),
+        group_of_(static_cast<std::size_t>(rows)) {
     for (std::size_t k = 0; k < emission.trees().size(); ++k)
-      counts_.push_back(HiddenTreePasses(timings)
-                            .expect(*emission.trees()[k], column_of(weights, static_cast<Index>(k)), executor)
-                            .counts);
+      counts_.push_back(take_counts(sums, k, *emission.trees()[k]));
     for (std::size_t g = 0; g < timings.groups().size(); ++g) {
       for (const std::int64_t row : timings.groups()[g].rows)
         group_of_[static_cast<std::size_t>(row)] = g;
@@ -174,10 +232,10 @@ class HiddenTreeLeftOut : public LeftOut {
 
 }  // namespace
 
-std::unique_ptr<LeftOut> HiddenTreeLearner::leave_out(const StepRows& rows, const RowMatrix& responsibilities,
-                                                      const Emission& emission, const Executor& executor) const {
-  return std::make_unique<HiddenTreeLeftOut>(timings(rows), responsibilities, as_hidden_tree(emission), options_,
-                                             PriorSizes(options_, rows), executor);
+std::unique_ptr<LeftOut> HiddenTreeLearner::leave_out(const StepRows& rows, Statistics sums, const RowSurvey& survey,
+                                                      const Emission& emission) const {
+  return std::make_unique<HiddenTreeLeftOut>(timings(rows), std::move(sums), rows.row_count(), as_hidden_tree(emission),
+                                             options_, PriorSizes(options_, survey));
 }
 
 double HiddenTreeLearner::memory_estimate(Id, Id states, int) const {
@@ -193,8 +251,8 @@ double HiddenTreeLearner::work_estimate(const StepRows& rows, Id states) const {
   return states * changed * (2 * h * h + 60 * h);
 }
 
-std::vector<EmissionNote> HiddenTreeLearner::notes(const StepRows& rows, const RowMatrix&, const Emission&) const {
-  const std::int64_t dropped = timings(rows).dropped_retakes();
+std::vector<EmissionNote> HiddenTreeLearner::notes(const RowSurvey& survey, const Vector&) const {
+  const auto dropped = static_cast<std::int64_t>(survey.sums.table(1)(0, 0));
   if (dropped == 0) return {};
   return {{-1, -1,
            concat(counted(dropped, "enrollment", "enrollments"),

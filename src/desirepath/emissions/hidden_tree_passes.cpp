@@ -12,19 +12,14 @@ namespace desirepath::inline emissions {
 
 namespace {
 
-std::span<const std::int64_t> rows_of(const TimingRows& timings, const PlanSegment& segment) {
-  return std::span(timings.groups()[static_cast<std::size_t>(segment.group)].rows)
-      .subspan(static_cast<std::size_t>(segment.first_row), static_cast<std::size_t>(segment.row_count()));
-}
-
 /// The rows of a segment that a pass could not do; they are counted where there are sums.
-void do_lost_rows(const HiddenTree& tree, const TimingRows& timings, const PlanSegment& segment, const RowMatrix& own,
+void do_lost_rows(const HiddenTree& tree, const TimingRows& timings, const PlannedRows& planned, const RowMatrix& own,
                   std::span<const double> weights, std::span<double> log_probability, TreeSums* sums) {
-  const auto rows = rows_of(timings, segment);
+  const auto rows = rows_of(timings, planned);
   std::optional<BaselineMessages> baseline;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!std::isnan(log_probability[i])) continue;
-    if (!baseline) baseline.emplace(tree, timings.groups()[static_cast<std::size_t>(segment.group)].baseline);
+    if (!baseline) baseline.emplace(tree, timings.groups()[static_cast<std::size_t>(planned.group)].baseline);
     std::vector<TreeChange> changes;
     for (const std::int32_t kind : timings.changes(rows[i]))
       changes.push_back({timings.kinds()[static_cast<std::size_t>(kind)], own.row(kind).data()});
@@ -101,13 +96,13 @@ HiddenTreeExpectation HiddenTreePasses::expect(const HiddenTree& tree, std::span
     with_work([&](Work& work) {
       work.pass.begin(tree, timings_, own);
       for (std::size_t i = begin[lane]; i < begin[lane + 1]; ++i) {
-        const PlanSegment& planned = segment(i, tree, work.made);
+        const PlannedRows& planned = rows_.segments()[i];
         const auto rows = rows_of(timings_, planned);
         work.weights.clear();
         for (const std::int64_t row : rows)
           work.weights.push_back(weights[static_cast<std::size_t>(row)]);
         work.found.resize(rows.size());
-        work.pass.count(planned, work.weights, work.found, sums_[lane]);
+        work.pass.count(segment(i, tree, work.made), work.weights, work.found, sums_[lane]);
         do_lost_rows(tree, timings_, planned, own, work.weights, work.found, &sums_[lane]);
         put(rows, work.found, result.log_probability);
       }
@@ -127,10 +122,11 @@ Vector HiddenTreePasses::score(const HiddenTree& tree, const Executor& executor)
   executor.for_each(std::ssize(rows_.segments()), [&](std::int64_t number) {
     with_work([&](Work& work) {
       work.pass.begin(tree, timings_, own);
-      const PlanSegment& planned = segment(static_cast<std::size_t>(number), tree, work.made);
+      const auto i = static_cast<std::size_t>(number);
+      const PlannedRows& planned = rows_.segments()[i];
       const auto rows = rows_of(timings_, planned);
       work.found.resize(rows.size());
-      work.pass.score(planned, work.found);
+      work.pass.score(segment(i, tree, work.made), work.found);
       do_lost_rows(tree, timings_, planned, own, {}, work.found, nullptr);
       put(rows, work.found, scores);
     });

@@ -6,6 +6,7 @@
 // (docs/models/probit.md): a finite mixture, so probabilities sum to one and every answer is exact on the nodes.
 #pragma once
 
+#include "desirepath/emissions/capabilities.h"
 #include "desirepath/emissions/family.h"
 #include "desirepath/emissions/gaussian_choices.h"
 #include "desirepath/emissions/probit_nodes.h"
@@ -15,6 +16,8 @@ namespace desirepath::inline emissions {
 
 /// The factors' distribution: quasi-random points with weights, mean 0 and covariance I exactly.
 NodeSet factor_nodes(Index factors, Index nodes);
+
+struct BitCounts;
 
 class ProbitEmission : public ProbitParameters {
  public:
@@ -73,32 +76,29 @@ struct ProbitOptions {
   }
 };
 
-class ProbitLearner : public EmissionLearner {
+class ProbitLearner : public EmissionLearner, public FinishesAfterClimb, public ReopensEmissions {
  public:
   explicit ProbitLearner(const ProbitOptions& options);
   std::string_view family() const override { return ProbitEmission::family_name; }
   /// From tetrachoric correlations.
-  std::unique_ptr<Emission> start(const StepRows& rows, const RowMatrix& responsibilities, const RandomStream& stream,
-                                  const Executor& executor) const override;
-  std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
-                                     const Executor& executor) const override;
+  std::unique_ptr<EmissionStep> first_step(const RowSurvey& survey, Id states,
+                                           const RandomStream& stream) const override;
+  std::unique_ptr<EmissionStep> step(const RowSurvey& survey, const Emission& previous) const override;
   /// The intercepts with which every state's marginals are its smoothed shares; beyond most_node_factors also the
   /// step from the nodes to the normal distribution.
-  std::unique_ptr<Emission> finish(const StepRows& rows, const RowMatrix& responsibilities, const Emission& emission,
-                                   const Executor& executor) const override;
-  std::unique_ptr<Emission> unfinished(const Emission& emission) const override;
-  std::string misfit(const Emission& emission) const override;
-  double log_prior(const StepRows& rows, const Emission& emission) const override;
+  std::unique_ptr<EmissionStep> finishing_step(const RowSurvey& survey, const Emission& emission) const override;
+  std::unique_ptr<Emission> reopened(const Emission& emission) const override;
+  std::optional<std::string> incompatibility(const Emission& emission) const override;
+  double log_prior(const RowSurvey& survey, const Emission& emission) const override;
   /// The posterior of the nodes is the previous emission's.
-  bool needs_previous(const StepRows&) const override { return true; }
+  bool needs_previous(const RowSurvey&) const override { return true; }
   double memory_estimate(Id bits, Id states, int threads) const override;
   double work_estimate(const StepRows& rows, Id states) const override;
 
  private:
   Id factors_of(Id bits) const { return std::min(options_.factors(), bits); }
-  /// slope_sum: of all other states, bits by factors.
-  NodeTable improve(const StepRows& rows, const Vector& weights, const NodeTable& previous, const RowMatrix& slope_sum,
-                    Id states, const Executor& executor) const;
+  std::unique_ptr<Emission> finished(const ProbitEmission& probit, const BitCounts& counts,
+                                     const Executor& executor) const;
 
   ProbitOptions options_;
 };

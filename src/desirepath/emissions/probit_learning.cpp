@@ -32,9 +32,7 @@ constexpr double lift_shrinkage = 0.5;   // students, on the number who take bot
 constexpr double most_correlation = 0.95;
 
 /// p(bit = 1 | state) as the counts say it, smoothed: bits by states.
-RowMatrix smoothed_shares(const StepRows& rows, const RowMatrix& responsibilities, double pseudocount,
-                          const Executor& executor) {
-  const BitCounts counts = count_bits(rows, responsibilities, executor);
+RowMatrix smoothed_shares(const BitCounts& counts, double pseudocount) {
   // An exact 0 or 1 has no threshold: without a pseudocount a course stays possible by a hair.
   constexpr double least = 1e-9;
   RowMatrix shares(counts.taken.rows(), counts.taken.cols());
@@ -73,15 +71,19 @@ std::vector<Id> most_taken(const Vector& shares) {
   return bits;
 }
 
-/// Tetrachoric correlations of some courses inside the states: of what is taken together beyond what the states say.
-/// shares: bits by states; overall: of all states.
-Matrix tetrachoric_matrix(const StepRows& rows, const RowMatrix& responsibilities, const RowMatrix& shares,
-                          const Vector& overall, std::span<const Id> bits, const Executor& executor) {
+/// Of pairs of some courses, below the diagonal: students who take both, and as many as would if the courses were
+/// independent in every state.
+struct PairCounts {
+  RowMatrix both, expected;
+};
+
+PairCounts count_pairs(const StepRows& rows, const RowMatrix& responsibilities, const RowMatrix& shares,
+                       std::span<const Id> bits, const Executor& executor) {
   const auto size = static_cast<Index>(bits.size());
   std::vector<Id> place(static_cast<std::size_t>(rows.bit_count()), -1);
   for (std::size_t i = 0; i < bits.size(); ++i)
     place[static_cast<std::size_t>(bits[i])] = static_cast<Id>(i);
-  Matrix both = Matrix::Zero(size, size);
+  PairCounts counts{RowMatrix::Zero(size, size), RowMatrix::Zero(size, size)};
   RowMatrix pattern_weights = RowMatrix::Zero(rows.pattern_count(), responsibilities.cols());
   std::vector<Id> here;
   for (std::int64_t row = 0; row < rows.row_count(); ++row) {
@@ -93,9 +95,29 @@ Matrix tetrachoric_matrix(const StepRows& rows, const RowMatrix& responsibilitie
     }
     for (std::size_t i = 0; i < here.size(); ++i) {
       for (std::size_t l = 0; l < i; ++l)
-        both(here[i], here[l]) += weight;  // below the diagonal
+        counts.both(here[i], here[l]) += weight;
     }
   }
+  executor.for_blocks(size, 1, [&](Range range) {
+    const Index i = range.first;
+    const Id bit = bits[static_cast<std::size_t>(i)];
+    for (Index l = 0; l < i; ++l) {
+      const Id other = bits[static_cast<std::size_t>(l)];
+      Eigen::RowVectorXd known = pattern_weights.colwise().sum();
+      for (Id p = 1; p < rows.pattern_count(); ++p) {
+        if (rows.unknown(p).contains(bit) || rows.unknown(p).contains(other)) known -= pattern_weights.row(p);
+      }
+      counts.expected(i, l) = std::max(0.0, known.dot(shares.row(bit).cwiseProduct(shares.row(other))));
+    }
+  });
+  return counts;
+}
+
+/// Tetrachoric correlations inside the states: of what is taken together beyond what the states say. overall: shares
+/// of all bits over all states.
+Matrix tetrachoric_matrix(const PairCounts& counts, const Vector& overall, std::span<const Id> bits,
+                          const Executor& executor) {
+  const auto size = static_cast<Index>(bits.size());
   Matrix correlation = Matrix::Identity(size, size);
   executor.for_blocks(size, 1, [&](Range range) {
     const Index i = range.first;
@@ -103,12 +125,7 @@ Matrix tetrachoric_matrix(const StepRows& rows, const RowMatrix& responsibilitie
     const double threshold = normal_quantile(overall[bit]);
     for (Index l = 0; l < i; ++l) {
       const Id other = bits[static_cast<std::size_t>(l)];
-      Eigen::RowVectorXd known = pattern_weights.colwise().sum();
-      for (Id p = 1; p < rows.pattern_count(); ++p) {
-        if (rows.unknown(p).contains(bit) || rows.unknown(p).contains(other)) known -= pattern_weights.row(p);
-      }
-      const double expected = std::max(0.0, known.dot(shares.row(bit).cwiseProduct(shares.row(other))));
-      const double lift = (both(i, l) + lift_shrinkage) / (expected + lift_shrinkage);
+      const double lift = (counts.both(i, l) + lift_shrinkage) / (counts.expected(i, l) + lift_shrinkage);
       correlation(i, l) = std::clamp(
           tetrachoric_correlation(threshold, normal_quantile(overall[other]), overall[bit] * overall[other] * lift),
           -most_correlation, most_correlation);
@@ -229,12 +246,14 @@ NodeBitCounts count_at_nodes(const StepRows& rows, const Vector& weights, const 
   return result;
 }
 
-NodeTable ProbitLearner::improve(const StepRows& rows, const Vector& weights, const NodeTable& previous,
-                                 const RowMatrix& slope_sum, Id states, const Executor& executor) const {
-  NodeBitCounts counts = count_at_nodes(rows, weights, previous, executor);
-  const Eigen::RowVectorXd prior = options_.pseudocount * node_weights(previous.nodes()).transpose();
+namespace {
+
+/// The M step of one state. slope_sum: of all other states, bits by factors.
+NodeTable improve(NodeBitCounts counts, const NodeTable& previous, const RowMatrix& slope_sum,
+                  const ProbitOptions& options, Id states, const Executor& executor) {
+  const Eigen::RowVectorXd prior = options.pseudocount * node_weights(previous.nodes()).transpose();
   const ProbitRegression regression(previous.nodes().points);
-  const SharedSlopePrior slope_prior(options_, states);
+  const SharedSlopePrior slope_prior(options, states);
   Vector intercepts = previous.intercepts();
   RowMatrix slopes = previous.slopes();
   executor.for_blocks(intercepts.size(), bits_a_task, [&](Range range) {
@@ -253,53 +272,111 @@ NodeTable ProbitLearner::improve(const StepRows& rows, const Vector& weights, co
   return {std::move(intercepts), std::move(slopes), previous.nodes()};
 }
 
-std::unique_ptr<Emission> ProbitLearner::start(const StepRows& rows, const RowMatrix& responsibilities,
-                                               const RandomStream& stream, const Executor& executor) const {
-  // One set of slopes for all states, from what courses have to do with each other inside them.
-  const RowMatrix shares = smoothed_shares(rows, responsibilities, options_.pseudocount, executor);
-  Vector state_weights = responsibilities.colwise().sum().transpose();
-  if (!(state_weights.sum() > 0)) state_weights.setOnes();
-  const Vector overall = shares * (state_weights / state_weights.sum());
-  const std::vector<Id> bits = most_taken(overall);
-  const NodeSet nodes = factor_nodes(factors_of(rows.bit_count()), options_.nodes);
-  const FactorFit fit = fit_factors(tetrachoric_matrix(rows, responsibilities, shares, overall, bits, executor),
-                                    nodes.points.cols(), start_explained);
-  RowMatrix slopes(rows.bit_count(), nodes.points.cols());
-  RandomStream draws = stream.child("slopes");
-  for (Index i = 0; i < slopes.size(); ++i)
-    slopes.data()[i] = start_noise * draws.normal();
-  for (std::size_t i = 0; i < bits.size(); ++i) {
-    const auto at = static_cast<Index>(i);
-    slopes.row(bits[i]) += fit.covariance.loadings.row(at) / std::sqrt(fit.covariance.noise[at]);
+/// One set of slopes for all states, from what courses have to do with each other inside them.
+class FirstProbitStep : public EmissionStep {
+ public:
+  FirstProbitStep(const ProbitOptions& options, const RandomStream& stream) : options_(options), stream_(stream) {}
+
+  Statistics count(const StepRows& rows, const RowMatrix& responsibilities, const Executor& executor) const override {
+    if (shares_.size() > 0) {
+      PairCounts pairs = count_pairs(rows, responsibilities, shares_, bits_, executor);
+      Statistics sums;
+      sums.add(std::move(pairs.both));
+      sums.add(std::move(pairs.expected));
+      return sums;
+    }
+    Statistics sums = to_statistics(count_bits(rows, responsibilities, executor));
+    sums.add(RowMatrix(responsibilities.colwise().sum()));
+    return sums;
   }
-  std::vector<NodeTable> tables;
-  for (Index k = 0; k < shares.cols(); ++k)
-    tables.emplace_back(calibrated_intercepts(slopes, shares.col(k), nodes, executor), slopes, nodes);
-  return std::make_unique<ProbitEmission>(std::move(tables));
+
+  StepResult maximise(Statistics sums, const Executor& executor) override {
+    if (shares_.size() == 0) {
+      Vector state_weights = sums.table(2).row(0).transpose();
+      if (!(state_weights.sum() > 0)) state_weights.setOnes();
+      shares_ = smoothed_shares(to_bit_counts(std::move(sums)), options_.pseudocount);
+      overall_ = shares_ * (state_weights / state_weights.sum());
+      bits_ = most_taken(overall_);
+      return StepResult::count_again();
+    }
+    const Index bits = shares_.rows();
+    const NodeSet nodes = factor_nodes(std::min<Index>(options_.factors(), bits), options_.nodes);
+    const PairCounts pairs{std::move(sums.table(0)), std::move(sums.table(1))};
+    const FactorFit fit =
+        fit_factors(tetrachoric_matrix(pairs, overall_, bits_, executor), nodes.points.cols(), start_explained);
+    RowMatrix slopes(bits, nodes.points.cols());
+    RandomStream draws = stream_.child("slopes");
+    for (Index i = 0; i < slopes.size(); ++i)
+      slopes.data()[i] = start_noise * draws.normal();
+    for (std::size_t i = 0; i < bits_.size(); ++i) {
+      const auto at = static_cast<Index>(i);
+      slopes.row(bits_[i]) += fit.covariance.loadings.row(at) / std::sqrt(fit.covariance.noise[at]);
+    }
+    std::vector<NodeTable> tables;
+    for (Index k = 0; k < shares_.cols(); ++k)
+      tables.emplace_back(calibrated_intercepts(slopes, shares_.col(k), nodes, executor), slopes, nodes);
+    return {std::make_unique<ProbitEmission>(std::move(tables))};
+  }
+
+ private:
+  ProbitOptions options_;
+  RandomStream stream_;
+  RowMatrix shares_;      // bits by states
+  Vector overall_;        // of bits, over all states
+  std::vector<Id> bits_;  // whose correlations make the start
+};
+
+}  // namespace
+
+std::unique_ptr<EmissionStep> ProbitLearner::first_step(const RowSurvey&, Id, const RandomStream& stream) const {
+  return std::make_unique<FirstProbitStep>(options_, stream);
 }
 
-std::unique_ptr<Emission> ProbitLearner::maximise(const StepRows& rows, const RowMatrix& responsibilities,
-                                                  const Emission* previous, const Executor& executor) const {
-  // State by state; each leans on the newest slopes of the others.
-  const std::vector<NodeTable>& before = as_probit(*previous).states();
-  RowMatrix slope_sum = before.front().slopes();
-  for (std::size_t k = 1; k < before.size(); ++k)
-    slope_sum += before[k].slopes();
-  std::vector<NodeTable> tables;
-  for (const NodeTable& table : before) {
-    const auto k = static_cast<Index>(tables.size());
-    slope_sum -= table.slopes();
-    tables.push_back(
-        improve(rows, responsibilities.col(k), table, slope_sum, static_cast<Id>(before.size()), executor));
-    slope_sum += tables.back().slopes();
-  }
-  return std::make_unique<ProbitEmission>(std::move(tables));
+std::unique_ptr<EmissionStep> ProbitLearner::step(const RowSurvey&, const Emission& previous) const {
+  const std::vector<NodeTable>& before = as_probit(previous).states();
+  const auto count = [&before](const StepRows& rows, const RowMatrix& responsibilities, const Executor& executor) {
+    Statistics sums;
+    for (std::size_t k = 0; k < before.size(); ++k) {
+      NodeBitCounts counts = count_at_nodes(rows, responsibilities.col(static_cast<Index>(k)), before[k], executor);
+      sums.add(std::move(counts.taken));
+      sums.add(std::move(counts.not_taken));
+    }
+    return sums;
+  };
+  const auto maximise = [this, &before](Statistics sums, const Executor& executor) {
+    // State by state; each leans on the newest slopes of the others.
+    RowMatrix slope_sum = before.front().slopes();
+    for (std::size_t k = 1; k < before.size(); ++k)
+      slope_sum += before[k].slopes();
+    std::vector<NodeTable> tables;
+    for (const NodeTable& table : before) {
+      const std::size_t k = tables.size();
+      slope_sum -= table.slopes();
+      tables.push_back(improve({std::move(sums.table(2 * k)), std::move(sums.table(2 * k + 1))}, table, slope_sum,
+                               options_, static_cast<Id>(before.size()), executor));
+      slope_sum += tables.back().slopes();
+    }
+    return std::make_unique<ProbitEmission>(std::move(tables));
+  };
+  return one_round(count, maximise);
 }
 
-std::unique_ptr<Emission> ProbitLearner::finish(const StepRows& rows, const RowMatrix& responsibilities,
-                                                const Emission& emission, const Executor& executor) const {
+std::unique_ptr<EmissionStep> ProbitLearner::finishing_step(const RowSurvey&, const Emission& emission) const {
   const ProbitEmission& probit = as_probit(emission);
-  const RowMatrix shares = smoothed_shares(rows, responsibilities, options_.pseudocount, executor);
+  if (options_.calibrate == Calibration::none && probit.factor_count() <= ProbitOptions::most_node_factors)
+    return nullptr;
+  const auto count = [](const StepRows& rows, const RowMatrix& responsibilities, const Executor& executor) {
+    return to_statistics(count_bits(rows, responsibilities, executor));
+  };
+  const auto maximise = [this, &probit](Statistics sums, const Executor& executor) {
+    return finished(probit, to_bit_counts(std::move(sums)), executor);
+  };
+  return one_round(count, maximise);
+}
+
+std::unique_ptr<Emission> ProbitLearner::finished(const ProbitEmission& probit, const BitCounts& counts,
+                                                  const Executor& executor) const {
+  const RowMatrix shares = smoothed_shares(counts, options_.pseudocount);
   if (probit.factor_count() > ProbitOptions::most_node_factors) {
     RowMatrix intercepts = probit.intercepts();
     const Index bits = intercepts.rows();
@@ -310,7 +387,6 @@ std::unique_ptr<Emission> ProbitLearner::finish(const StepRows& rows, const RowM
     }
     return std::make_unique<ProbitGaussianEmission>(std::move(intercepts), probit.slopes());
   }
-  if (options_.calibrate == Calibration::none) return nullptr;
   std::vector<NodeTable> tables;
   for (const NodeTable& table : probit.states()) {
     const auto k = static_cast<Index>(tables.size());
@@ -320,22 +396,22 @@ std::unique_ptr<Emission> ProbitLearner::finish(const StepRows& rows, const RowM
   return std::make_unique<ProbitEmission>(std::move(tables));
 }
 
-std::unique_ptr<Emission> ProbitLearner::unfinished(const Emission& emission) const {
+std::unique_ptr<Emission> ProbitLearner::reopened(const Emission& emission) const {
   const auto* gaussian = dynamic_cast<const ProbitGaussianEmission*>(&emission);
   if (gaussian == nullptr) return nullptr;
   return std::make_unique<ProbitEmission>(gaussian->intercepts(), gaussian->slopes(),
                                           factor_nodes(gaussian->slopes().cols(), options_.nodes));
 }
 
-std::string ProbitLearner::misfit(const Emission& emission) const {
+std::optional<std::string> ProbitLearner::incompatibility(const Emission& emission) const {
   const auto* probit = dynamic_cast<const ProbitEmission*>(&emission);
   if (probit == nullptr) return "no probit states";
-  if (probit->factor_count() == factors_of(probit->bit_count())) return {};
+  if (probit->factor_count() == factors_of(probit->bit_count())) return std::nullopt;
   return concat(setting_name("covariance"), " factor:", probit->factor_count(), ", not factor:", options_.factors());
 }
 
-double ProbitLearner::log_prior(const StepRows&, const Emission& emission) const {
-  const std::unique_ptr<Emission> on_nodes = unfinished(emission);
+double ProbitLearner::log_prior(const RowSurvey&, const Emission& emission) const {
+  const std::unique_ptr<Emission> on_nodes = reopened(emission);
   const ProbitEmission& probit = as_probit(on_nodes ? *on_nodes : emission);
   double balance = 0;
   RowMatrix slope_sum = RowMatrix::Zero(probit.bit_count(), probit.factor_count());
@@ -350,8 +426,8 @@ double ProbitLearner::log_prior(const StepRows&, const Emission& emission) const
 
 double ProbitLearner::memory_estimate(Id bits, Id states, int threads) const {
   const double nodes = options_.nodes, cells = static_cast<double>(bits) * nodes;
-  // Tables old and new; the counts of one state at a time; each thread's block.
-  return 8 * (2 * cells * states + 3 * cells + static_cast<double>(bits) * nodes_a_block * threads +
+  // Tables old and new; the counts of all states; each thread's block.
+  return 8 * (4 * cells * states + 3 * cells + static_cast<double>(bits) * nodes_a_block * threads +
               3.0 * bits * states * (options_.factors() + 1));
 }
 

@@ -16,6 +16,11 @@ constexpr std::int64_t segment_cost = 32;
 
 }  // namespace
 
+std::span<const std::int64_t> rows_of(const TimingRows& timings, const PlannedRows& planned) {
+  return std::span(timings.groups()[static_cast<std::size_t>(planned.group)].rows)
+      .subspan(static_cast<std::size_t>(planned.rows.first), static_cast<std::size_t>(planned.rows.size()));
+}
+
 RowLanes::RowLanes(const TimingRows& timings) {
   for (const TimingRows::Group& group : timings.groups())
     row_count_ += std::ssize(group.rows);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "desirepath/compute/executor.h"
@@ -14,6 +15,8 @@ struct PlannedRows {
   std::int32_t group = 0;
   Range rows;  // of the group
 };
+
+std::span<const std::int64_t> rows_of(const TimingRows& timings, const PlannedRows& planned);
 
 class RowLanes {
  public:

@@ -212,7 +212,7 @@ StepRows one_unknown_row(Id bits) {
   return rows;
 }
 
-RowPool collect_rows(const EvidenceBatch& evidence, std::span<const PeriodRange> steps) {
+RowPool pool_rows(const EvidenceBatch& evidence, std::span<const PeriodRange> steps) {
   return StepRowsCollector(evidence, steps).collect();
 }
 

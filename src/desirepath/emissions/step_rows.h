@@ -109,6 +109,6 @@ constexpr bool fits_a_block(std::int64_t numbers) {
 StepRows one_unknown_row(Id bits);
 
 /// All steps must have the same number of periods.
-RowPool collect_rows(const EvidenceBatch& evidence, std::span<const PeriodRange> steps);
+RowPool pool_rows(const EvidenceBatch& evidence, std::span<const PeriodRange> steps);
 
 }  // namespace desirepath::inline emissions

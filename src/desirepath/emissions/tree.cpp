@@ -175,12 +175,14 @@ std::int64_t TreeEmission::byte_count() const {
 }
 
 EmissionFamily tree_family() {
-  return {std::string(TreeEmission::family_name), "courses depend on each other along a tree",
+  return {std::string(TreeEmission::family_name),
+          "courses depend on each other along a tree",
           declaration_of<TreeOptions>(),
           [](const SettingValues& values, const StepShape&) {
             return std::make_unique<TreeLearner>(settings_from<TreeOptions>(values));
           },
-          TreeEmission::load};
+          TreeEmission::load,
+          /*can_be_published=*/true};
 }
 
 }  // namespace desirepath::inline emissions

@@ -2,12 +2,13 @@
 // or a Chow-Liu tree for every state (a mixture of trees).
 #pragma once
 
+#include "desirepath/emissions/capabilities.h"
 #include "desirepath/emissions/family.h"
 #include "desirepath/emissions/tree_group.h"
 
 namespace desirepath::inline emissions {
 
-class TreeEmission : public Emission {
+class TreeEmission : public Emission, public Publishable {
  public:
   static constexpr std::string_view family_name = "tree";
   /// One group: the tree is shared. As many groups as states: each has its own.
@@ -28,6 +29,9 @@ class TreeEmission : public Emission {
                   const Executor& executor) const override;
   std::unique_ptr<GivenPattern> given(const UnknownBits& unknown) const override;
   RowMatrix bit_probabilities() const override;
+  /// Of those whose parent is taken, and of those whose is not; spread by what the state does.
+  PublishedEmission published(const StepRows& rows, const StepWeights& weights, double least,
+                              const Executor& executor) const override;
   std::int64_t parameter_count() const override;
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
   void save(ArchiveWriter& archive, const std::string& prefix) const override;
@@ -55,26 +59,22 @@ struct TreeOptions {
   }
 };
 
-class TreeLearner : public EmissionLearner {
+class TreeLearner : public EmissionLearner, public ProposesEmissions {
  public:
   explicit TreeLearner(const TreeOptions& options) : options_(options) {}
   std::string_view family() const override { return TreeEmission::family_name; }
-  std::unique_ptr<Emission> maximise(const StepRows& rows, const RowMatrix& responsibilities, const Emission* previous,
-                                     const Executor& executor) const override;
-  std::unique_ptr<Emission> propose(const StepRows& rows, const RowMatrix& responsibilities, const Emission& current,
-                                    const Executor& executor) const override;
-  std::string misfit(const Emission& emission) const override;
-  double log_prior(const StepRows& rows, const Emission& emission) const override;
+  RowSurvey survey(const StepRows& rows) const override;
+  std::unique_ptr<EmissionStep> first_step(const RowSurvey& survey, Id states,
+                                           const RandomStream& stream) const override;
+  std::unique_ptr<EmissionStep> step(const RowSurvey& survey, const Emission& previous) const override;
+  std::unique_ptr<EmissionStep> proposal(const RowSurvey& survey, const Emission& current) const override;
+  std::optional<std::string> incompatibility(const Emission& emission) const override;
+  double log_prior(const RowSurvey& survey, const Emission& emission) const override;
   double memory_estimate(Id bits, Id states, int threads) const override;
   double work_estimate(const StepRows& rows, Id states) const override;
-  std::vector<EmissionNote> notes(const StepRows& rows, const RowMatrix& responsibilities,
-                                  const Emission& emission) const override;
+  std::vector<EmissionNote> notes(const RowSurvey& survey, const Vector& state_weights) const override;
 
  private:
-  /// The best tree for pairs known together.
-  std::vector<DependencyTree> best_trees(const StepRows& rows, const RowMatrix& responsibilities,
-                                         const Executor& executor) const;
-
   TreeOptions options_;
 };
 

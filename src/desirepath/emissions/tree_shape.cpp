@@ -1,45 +1,27 @@
-// The best shape of trees from pair counts (sparse: a row costs its taken bits squared): Chow and Liu, weighted.
+#include "desirepath/emissions/tree_shape.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 
+#include "desirepath/core/digest.h"
 #include "desirepath/emissions/bernoulli.h"
-#include "desirepath/emissions/tree.h"
 #include "desirepath/probability/log_space.h"
 
 namespace desirepath::inline emissions {
 
 namespace {
 
-/// Bits whose rows know them in the same patterns, as the bits of one period do.
-struct KnownTogether {
-  std::vector<Id> group_of;              // by bit
-  std::vector<std::vector<bool>> known;  // groups by patterns
-  explicit KnownTogether(const StepRows& rows) {
-    std::map<std::vector<bool>, Id> numbers;
-    for (Id bit = 0; bit < rows.bit_count(); ++bit) {
-      std::vector<bool> signature;
-      for (Id p = 0; p < rows.pattern_count(); ++p)
-        signature.push_back(!rows.unknown(p).contains(bit));
-      const auto [found, is_new] = numbers.emplace(std::move(signature), static_cast<Id>(numbers.size()));
-      if (is_new) known.push_back(found->first);
-      group_of.push_back(found->second);
-    }
-  }
-};
+/// Numbers that pairs counted in one round may take.
+constexpr std::int64_t slab_numbers = 2 << 20;
 
-/// Weights of all pairs i < j, packed.
-class PairWeights {
- public:
-  explicit PairWeights(std::size_t bits) : bits_(bits), values_(bits * (bits - 1) / 2, 0) {}
-  double& at(std::size_t i, std::size_t j) { return values_[i * (2 * bits_ - i - 1) / 2 + (j - i - 1)]; }
-  double at(std::size_t i, std::size_t j) const { return values_[i * (2 * bits_ - i - 1) / 2 + (j - i - 1)]; }
-
- private:
-  std::size_t bits_;
-  std::vector<double> values_;
-};
+/// Two whole numbers that stand for a set of unknown bits: few enough digits that sums of millions are exact.
+std::pair<double, double> fingerprint_of(const UnknownBits& unknown) {
+  const Digest digest = digest_of(std::as_bytes(std::span(unknown.bits)));
+  constexpr std::uint64_t digits = (1U << 30U) - 1;
+  return {static_cast<double>(digest.high & digits), static_cast<double>(digest.low & digits)};
+}
 
 /// A row's weights in whole lanes, the last filled up with zeros: rows of sums as wide as this are added to without a
 /// loop over the rest.
@@ -65,6 +47,8 @@ class WeightLanes {
   Index count_;
   Vector values_;
 };
+
+}  // namespace
 
 /// Mutual information of pairs of bits in every state, whole lanes of states at a time. What depends on one of the bits
 /// alone is taken once: its share and entropy, and, since most pairs of courses are never taken together, the term of
@@ -144,127 +128,222 @@ class PairInformation {
   std::vector<RowMatrix> share_, own_, apart_;
 };
 
-}  // namespace
+/// Weights of all pairs i < j, packed.
+class TreeSearch::PairWeights {
+ public:
+  explicit PairWeights(std::size_t bits) : bits_(bits), values_(bits * (bits - 1) / 2, 0) {}
+  double& at(std::size_t i, std::size_t j) { return values_[i * (2 * bits_ - i - 1) / 2 + (j - i - 1)]; }
+  double at(std::size_t i, std::size_t j) const { return values_[i * (2 * bits_ - i - 1) / 2 + (j - i - 1)]; }
 
-std::vector<DependencyTree> TreeLearner::best_trees(const StepRows& rows, const RowMatrix& responsibilities,
-                                                    const Executor& executor) const {
-  const Id bits = rows.bit_count();
-  const Index states = responsibilities.cols();
-  const double a = options_.pseudocount;
-  // The bits that take part, most takers first where not all can.
-  std::vector<Id> members(static_cast<std::size_t>(bits));
-  std::iota(members.begin(), members.end(), 0);
-  if (bits > options_.most_bits) {
-    std::ranges::stable_sort(members, std::ranges::greater(), [&](Id bit) { return rows.column(bit).size(); });
-    members.resize(static_cast<std::size_t>(options_.most_bits));
-    std::ranges::sort(members);
+ private:
+  std::size_t bits_;
+  std::vector<double> values_;
+};
+
+RowSurvey survey_pairs(const StepRows& rows, Id most_bits) {
+  RowSurvey survey(rows);
+  RowMatrix unknown = RowMatrix::Zero(2, rows.bit_count());
+  for (Id p = 1; p < rows.pattern_count(); ++p) {
+    const auto [high, low] = fingerprint_of(rows.unknown(p));
+    for (const Id bit : rows.unknown(p).bits) {
+      unknown(0, bit) += high;
+      unknown(1, bit) += low;
+    }
   }
-  std::vector<Id> place(static_cast<std::size_t>(bits), -1);
-  for (std::size_t i = 0; i < members.size(); ++i)
-    place[static_cast<std::size_t>(members[i])] = static_cast<Id>(i);
+  survey.sums.add(std::move(unknown));
+  if (rows.bit_count() > most_bits) {
+    RowMatrix takers(1, rows.bit_count());
+    for (Id bit = 0; bit < rows.bit_count(); ++bit)
+      takers(0, bit) = static_cast<double>(rows.column(bit).size());
+    survey.sums.add(std::move(takers));
+  }
+  return survey;
+}
 
-  const KnownTogether known(rows);
-  const auto groups = static_cast<Index>(known.known.size());
+TreeSearch::TreeSearch(const RowSurvey& survey, const TreeOptions& options) : options_(options) {
+  const RowMatrix& unknown = survey.sums.table(1);
+  const auto bits = static_cast<Id>(unknown.cols());
+  // The bits that take part, most takers first where not all can.
+  members_.resize(static_cast<std::size_t>(bits));
+  std::iota(members_.begin(), members_.end(), 0);
+  if (bits > options_.most_bits) {
+    const RowMatrix& takers = survey.sums.table(2);
+    std::ranges::stable_sort(members_, std::ranges::greater(), [&](Id bit) { return takers(0, bit); });
+    members_.resize(static_cast<std::size_t>(options_.most_bits));
+    std::ranges::sort(members_);
+  }
+  place_.assign(static_cast<std::size_t>(bits), -1);
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    place_[static_cast<std::size_t>(members_[i])] = static_cast<Id>(i);
+  // Bits that are unknown in the same patterns, as those of one period are, have the same sum of fingerprints.
+  std::map<std::pair<double, double>, Id> numbers;
+  for (Id bit = 0; bit < bits; ++bit) {
+    const auto [found, is_new] =
+        numbers.emplace(std::pair(unknown(0, bit), unknown(1, bit)), static_cast<Id>(numbers.size()));
+    if (is_new) example_of_.push_back(bit);
+    group_of_.push_back(found->second);
+  }
+}
+
+TreeSearch::~TreeSearch() = default;
+
+Statistics TreeSearch::count(const StepRows& rows, const RowMatrix& responsibilities, const Executor& executor) const {
+  return takers_.empty() ? count_singles(rows, responsibilities, executor)
+                         : count_slab(rows, responsibilities, executor);
+}
+
+Statistics TreeSearch::count_singles(const StepRows& rows, const RowMatrix& responsibilities,
+                                     const Executor& executor) const {
+  const auto groups = static_cast<Index>(example_of_.size());
+  const Index states = responsibilities.cols();
+  const auto knows = [&](Index group, Id pattern) {
+    return !rows.unknown(pattern).contains(example_of_[static_cast<std::size_t>(group)]);
+  };
   const RowMatrix weights = weights_by_pattern(rows, responsibilities, executor);
-  // Weight of the rows that know both groups, and each bit's takers among the rows that know a group.
-  std::vector<Eigen::RowVectorXd> both_known(static_cast<std::size_t>(groups * groups),
-                                             Eigen::RowVectorXd::Zero(states));
+  Statistics sums;
+  RowMatrix both_known = RowMatrix::Zero(groups * groups, states);
   for (Index g = 0; g < groups; ++g) {
     for (Index h = 0; h < groups; ++h) {
       for (Id p = 0; p < rows.pattern_count(); ++p) {
-        const auto pattern = static_cast<std::size_t>(p);
-        if (known.known[static_cast<std::size_t>(g)][pattern] && known.known[static_cast<std::size_t>(h)][pattern]) {
-          both_known[static_cast<std::size_t>(g * groups + h)] += weights.row(p);
-        }
+        if (knows(g, p) && knows(h, p)) both_known.row(g * groups + h) += weights.row(p);
       }
     }
   }
-  std::vector<RowMatrix> takers(static_cast<std::size_t>(groups), RowMatrix::Zero(bits, states));
-  executor.for_blocks(bits, 8, [&](Range range) {
-    for (auto bit = static_cast<Id>(range.first); bit < range.last; ++bit) {
-      for (const ColumnEntry& entry : rows.column(bit)) {
-        const auto pattern = static_cast<std::size_t>(rows.pattern_of(entry.row));
-        for (Index g = 0; g < groups; ++g) {
-          if (known.known[static_cast<std::size_t>(g)][pattern])
-            takers[static_cast<std::size_t>(g)].row(bit) += responsibilities.row(entry.row);
+  sums.add(std::move(both_known));
+  for (Index g = 0; g < groups; ++g) {
+    RowMatrix takers = RowMatrix::Zero(rows.bit_count(), states);
+    executor.for_blocks(rows.bit_count(), 8, [&](Range range) {
+      for (auto bit = static_cast<Id>(range.first); bit < range.last; ++bit) {
+        for (const ColumnEntry& entry : rows.column(bit)) {
+          if (knows(g, rows.pattern_of(entry.row))) takers.row(bit) += responsibilities.row(entry.row);
         }
       }
-    }
-  });
+    });
+    sums.add(std::move(takers));
+  }
+  return sums;
+}
 
+Index TreeSearch::slab_row(std::int64_t member) const {
+  const auto size = std::ssize(members_);
+  return static_cast<Index>((member - first_member_) * size -
+                            (member * (member - 1) - first_member_ * (first_member_ - 1)) / 2);
+}
+
+Statistics TreeSearch::count_slab(const StepRows& rows, const RowMatrix& responsibilities,
+                                  const Executor& executor) const {
+  const std::int64_t size = std::ssize(members_);
+  const Index width = WeightLanes::width_of(state_count_);
+  RowMatrix together = RowMatrix::Zero(slab_row(end_member_), width);
+  // Pairs of a few bits with all later ones at a time: they stay in the cache. Where rows and weights do not, and few
+  // passes over them suffice, rows are read in order; else those of each bit. The sums are the same.
+  const std::int64_t tile = std::max<std::int64_t>(1, 131'072 / std::max<std::int64_t>(1, size * width));
+  const std::int64_t tiles = (end_member_ - first_member_ + tile - 1) / tile;
+  if (rows.row_count() * responsibilities.cols() > 1'000'000 && (size + tile - 1) / tile <= 64) {
+    executor.for_each(tiles, [&](std::int64_t number) {
+      const std::int64_t begin = first_member_ + number * tile, end = std::min(end_member_, begin + tile);
+      WeightLanes weight(state_count_);
+      for (std::int64_t row = 0; row < rows.row_count(); ++row) {
+        const auto taken = rows.taken(row);
+        weight.set(responsibilities.row(row).segment(first_state_, state_count_));
+        for (std::size_t at = 0; at < taken.size(); ++at) {
+          const Id i = place_[static_cast<std::size_t>(taken[at])];
+          if (i < begin) continue;
+          if (i >= end) break;
+          const Index here = slab_row(i) - i;
+          for (const Id other : taken.subspan(at + 1)) {
+            const Id j = place_[static_cast<std::size_t>(other)];
+            if (j >= 0) weight.add_to(together.row(here + j).data());
+          }
+        }
+      }
+    });
+  } else {
+    executor.for_each(end_member_ - first_member_, [&](std::int64_t number) {
+      const std::int64_t i = first_member_ + number;
+      const Index here = slab_row(i) - i;
+      WeightLanes weight(state_count_);
+      for (const ColumnEntry& entry : rows.column(members_[static_cast<std::size_t>(i)])) {
+        weight.set(responsibilities.row(entry.row).segment(first_state_, state_count_));
+        for (const Id other : rows.taken(entry.row).subspan(static_cast<std::size_t>(entry.place) + 1)) {
+          const Id j = place_[static_cast<std::size_t>(other)];
+          if (j >= 0) weight.add_to(together.row(here + j).data());
+        }
+      }
+    });
+  }
+  Statistics sums;
+  sums.add(std::move(together));
+  return sums;
+}
+
+bool TreeSearch::take(const Statistics& sums, const Executor& executor) {
+  const std::int64_t size = std::ssize(members_);
+  if (takers_.empty()) {
+    const RowMatrix& both_known = sums.table(0);
+    for (Index pair = 0; pair < both_known.rows(); ++pair)
+      both_known_.emplace_back(both_known.row(pair));
+    for (std::size_t g = 0; g < example_of_.size(); ++g)
+      takers_.push_back(sums.table(1 + g));
+    begin_states();
+  } else {
+    inform(sums.table(0), executor);
+    first_member_ = end_member_;
+    if (first_member_ == size) {
+      grow_trees();
+      first_state_ += state_count_;
+      begin_states();
+    }
+  }
+  // As many members as fit a slab, and one at least.
+  end_member_ = first_member_;
+  while (end_member_ < size && (end_member_ == first_member_ ||
+                                slab_row(end_member_ + 1) * WeightLanes::width_of(state_count_) <= slab_numbers))
+    ++end_member_;
+  return first_state_ == both_known_.front().size();
+}
+
+void TreeSearch::begin_states() {
+  const Index states = both_known_.front().size();
   const bool shared = options_.shape == TreeShape::shared;
-  std::vector<DependencyTree> trees;
   // Trees of their own need a table of pairs each; so many states at a time as fit half a gigabyte.
-  const double table_bytes = 4.0 * static_cast<double>(members.size()) * static_cast<double>(members.size());
+  const double table_bytes = 4.0 * static_cast<double>(members_.size()) * static_cast<double>(members_.size());
   const Index at_once =
       shared ? states : std::clamp<Index>(static_cast<Index>(5e8 / std::max(1.0, table_bytes)), 1, states);
-  for (Index first = 0; first < states; first += at_once) {
-    const Index count = std::min(at_once, states - first);
-    std::vector<PairWeights> information(shared ? 1 : static_cast<std::size_t>(count), PairWeights(members.size()));
-    const PairInformation measure(both_known, takers, known.group_of, first, count, a);
-    const auto inform = [&](std::size_t i, const Eigen::Ref<const RowMatrix>& together) {
-      Vector values(measure.width());
-      for (std::size_t j = i + 1; j < members.size(); ++j) {
-        const double sum =
-            measure(members[i], members[j], together.row(static_cast<Index>(j - i)).data(), values.data());
-        if (shared) {
-          information[0].at(i, j) = sum;
-          continue;
-        }
-        for (Index k = 0; k < count; ++k)
-          information[static_cast<std::size_t>(k)].at(i, j) = values[k];
+  state_count_ = std::min(at_once, states - first_state_);
+  first_member_ = 0;
+  information_.clear();
+  if (state_count_ == 0) return;
+  information_.assign(shared ? 1 : static_cast<std::size_t>(state_count_), PairWeights(members_.size()));
+  measure_ = std::make_unique<PairInformation>(both_known_, takers_, group_of_, first_state_, state_count_,
+                                               options_.pseudocount);
+}
+
+void TreeSearch::inform(const RowMatrix& together, const Executor& executor) {
+  executor.for_each(end_member_ - first_member_, [&](std::int64_t number) {
+    const auto i = static_cast<std::size_t>(first_member_ + number);
+    const Index here = slab_row(first_member_ + number);
+    Vector values(measure_->width());
+    for (std::size_t j = i + 1; j < members_.size(); ++j) {
+      const double sum =
+          (*measure_)(members_[i], members_[j], together.row(here + static_cast<Index>(j - i)).data(), values.data());
+      if (options_.shape == TreeShape::shared) {
+        information_[0].at(i, j) = sum;
+        continue;
       }
-    };
-    // Pairs of a few bits with all later ones at a time: the slab stays in the cache. Where rows and weights do not,
-    // and few passes over them suffice, rows are read in order; else those of each bit.
-    const auto size = static_cast<std::int64_t>(members.size());
-    const std::int64_t tile =
-        std::max<std::int64_t>(1, 131'072 / std::max<std::int64_t>(1, size * WeightLanes(count).width()));
-    const std::int64_t tiles = (size + tile - 1) / tile;
-    if (rows.row_count() * states > 1'000'000 && tiles <= 64) {
-      executor.for_each(tiles, [&](std::int64_t number) {
-        const Index begin = number * tile, end = std::min(size, begin + tile);
-        WeightLanes weight(count);
-        RowMatrix together = RowMatrix::Zero((end - begin) * size, weight.width());
-        for (std::int64_t row = 0; row < rows.row_count(); ++row) {
-          const auto taken = rows.taken(row);
-          weight.set(responsibilities.row(row).segment(first, count));
-          for (std::size_t at = 0; at < taken.size(); ++at) {
-            const Id i = place[static_cast<std::size_t>(taken[at])];
-            if (i < begin) continue;
-            if (i >= end) break;
-            for (const Id other : taken.subspan(at + 1)) {
-              const Id j = place[static_cast<std::size_t>(other)];
-              if (j >= 0) weight.add_to(together.row((i - begin) * size + j).data());
-            }
-          }
-        }
-        for (Index i = begin; i < end; ++i)
-          inform(static_cast<std::size_t>(i), together.middleRows((i - begin) * size + i, size - i));
-      });
-    } else {
-      executor.for_each(size, [&](std::int64_t number) {
-        const auto i = static_cast<std::size_t>(number);
-        WeightLanes weight(count);
-        RowMatrix together = RowMatrix::Zero(static_cast<Index>(members.size() - i), weight.width());
-        for (const ColumnEntry& entry : rows.column(members[i])) {
-          weight.set(responsibilities.row(entry.row).segment(first, count));
-          for (const Id other : rows.taken(entry.row).subspan(static_cast<std::size_t>(entry.place) + 1)) {
-            const Id j = place[static_cast<std::size_t>(other)];
-            if (j >= 0) weight.add_to(together.row(j - static_cast<Index>(i)).data());
-          }
-        }
-        inform(i, together);
-      });
+      for (Index k = 0; k < state_count_; ++k)
+        information_[static_cast<std::size_t>(k)].at(i, j) = values[k];
     }
-    for (const PairWeights& pairs : information) {
-      trees.push_back(maximum_spanning_tree(bits, members, [&](Id i, Id j) {
-        return pairs.at(static_cast<std::size_t>(place[static_cast<std::size_t>(i)]),
-                        static_cast<std::size_t>(place[static_cast<std::size_t>(j)]));
-      }));
-    }
+  });
+}
+
+void TreeSearch::grow_trees() {
+  for (const PairWeights& pairs : information_) {
+    trees_.push_back(maximum_spanning_tree(bit_count(), members_, [&](Id i, Id j) {
+      return pairs.at(static_cast<std::size_t>(place_[static_cast<std::size_t>(i)]),
+                      static_cast<std::size_t>(place_[static_cast<std::size_t>(j)]));
+    }));
   }
-  return trees;
 }
 
 }  // namespace desirepath::inline emissions

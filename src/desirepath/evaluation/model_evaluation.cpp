@@ -25,8 +25,9 @@ using nlohmann::ordered_json;
 constexpr SplitShares shares = {0.15, 0.15};
 constexpr std::size_t paired_courses = 30;
 
-bool is_gaussian(const FitOptions& options) {
-  return options.choice().emission != nullptr && options.choice().emission->name == "gaussian";
+bool climbs_density(const FitOptions& options) {
+  const EmissionFamily* emission = options.choice().emission;
+  return emission != nullptr && emission->climbs == LikelihoodKind::density;
 }
 
 /// One way to part the students, and what of it all models share.
@@ -89,7 +90,7 @@ EvaluationRow measured(const FitOptions& options, Id size, const Part& part, con
   own.seed = part.seed;
   TrainingContext inner{context.executor};
   // A density picks no iterate for the mass.
-  if (!is_gaussian(options)) inner.validation = &part.validation;
+  if (!climbs_density(options)) inner.validation = &part.validation;
   EvaluationRow row{options.choice().name(), size, part.seed, {}, {}};
   const std::unique_ptr<Training> training = prepare_training({part.training, own, inner});
   row.found["memory_bytes"] = training->estimate().bytes;
@@ -105,8 +106,8 @@ EvaluationRow measured(const FitOptions& options, Id size, const Part& part, con
     row.found["starts"] = static_cast<double>(fit.restarts.size());
     row.found["starts_at_best"] = fit.starts_at_best;
   }
-  const std::int64_t scored =
-      is_gaussian(options) ? std::min(task.full_scored, part.held_out.student_count()) : part.held_out.student_count();
+  const std::int64_t scored = climbs_density(options) ? std::min(task.full_scored, part.held_out.student_count())
+                                                      : part.held_out.student_count();
   const StudentScores scores =
       score_students(*fit.model, EvidenceBatch::of(part.held_out).slice(0, scored), kind, context.executor);
   // A student of probability 0 is as bad as can be, and a number all the same: it goes through files.
@@ -294,7 +295,7 @@ Evaluation evaluate_models(const Cohort& cohort, const EvaluationTask& task, con
   for (std::optional<EvaluationRow>& row : rows)
     evaluation.rows.push_back(std::move(*row));
   evaluation.summaries = summarised(evaluation.rows);
-  if (std::ranges::any_of(task.fits, is_gaussian)) {
+  if (std::ranges::any_of(task.fits, climbs_density)) {
     evaluation.remarks.push_back(
         concat("models with Gaussian states take long to score: their held-out likelihood is that of the first ",
                task.full_scored, " held-out students"));

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "desirepath/core/error.h"
-#include "desirepath/emissions/hidden_tree.h"
+#include "desirepath/emissions/capabilities.h"
 #include "desirepath/models/chain_history.h"
 #include "desirepath/models/first_enrollments.h"
 #include "desirepath/models/hidden_chain.h"
@@ -159,7 +159,7 @@ Estimates HiddenChain::marginals_ahead(const EvidenceBatch& evidence, const Chai
   Estimates result;
   result.value.setZero(data.student_count(), static_cast<Index>(asked.size()));
   const HistoryAhead ahead(answers_, layout_, courses);
-  executor.for_blocks(data.student_count(), students_a_block, [&](Range range) {
+  executor.for_blocks(data.student_count(), students_per_block, [&](Range range) {
     for_each_posterior(answers_, data, scores, range, [&](std::int64_t s, double, const ChainPosterior& posterior) {
       const RowMatrix shares = ahead.course_shares(evidence, s, posterior);
       for (std::size_t i = 0; i < asked.size(); ++i)
@@ -179,7 +179,7 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
   const auto students = static_cast<std::size_t>(data.student_count());
   std::vector<std::vector<Id>> path(students);
   std::vector<Id> departure(students, periods);  // first period the student is gone
-  executor.for_blocks(data.student_count(), students_a_block, [&](Range range) {
+  executor.for_blocks(data.student_count(), students_per_block, [&](Range range) {
     for_each_student(answers_, data, scores, range, [&](std::int64_t s, const RowMatrix& emissions) {
       RandomStream draws = stream.child(static_cast<std::uint64_t>(s)).child("path");
       const auto at = static_cast<std::size_t>(s);
@@ -200,7 +200,7 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
                                                  std::vector<std::vector<Id>>(students));  // by step, student
   if (layout_.with_history) {
     const HistoryAhead ahead(answers_, layout_, courses);
-    executor.for_blocks(data.student_count(), students_a_block, [&](Range range) {
+    executor.for_blocks(data.student_count(), students_per_block, [&](Range range) {
       for (auto s = static_cast<std::size_t>(range.first); s < static_cast<std::size_t>(range.last); ++s) {
         std::vector<std::vector<Id>> drawn =
             ahead.draw(evidence, static_cast<std::int64_t>(s), path[s], stream.child(s));
@@ -260,10 +260,12 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
 
 std::optional<RowMatrix> first_enrollments(const Model& model, const EvidenceBatch& evidence,
                                            std::span<const Id> courses, const Executor& executor) {
-  const auto* chain = dynamic_cast<const HiddenChain*>(&model);
-  if (chain == nullptr || chain->step_count() != 1) return std::nullopt;
-  const auto* emission = dynamic_cast<const HiddenTreeEmission*>(chain->parameters().emissions.front().get());
-  if (emission == nullptr) return std::nullopt;
+  const auto* has = offered<HasChain>(model);
+  if (has == nullptr || has->chain().step_count() != 1) return std::nullopt;
+  const HiddenChain& chain = has->chain();
+  const Emission& emission = *chain.parameters().emissions.front();
+  const auto* repeats = offered<KnowsRetakes>(emission);
+  if (repeats == nullptr) return std::nullopt;
   const Schema& schema = model.schema();
   const Id periods = schema.period_count();
   std::vector<Id> asked;
@@ -271,14 +273,14 @@ std::optional<RowMatrix> first_enrollments(const Model& model, const EvidenceBat
     for (Id t = 0; t < periods; ++t)
       asked.push_back(schema.bit(t, c));
   }
-  const RowMatrix posterior = chain->posterior(evidence, executor);
-  const ChainEvidence& data = cut_evidence(evidence, chain->layout());
+  const RowMatrix posterior = chain.posterior(evidence, executor);
+  const ChainEvidence& data = cut_evidence(evidence, chain.layout());
   RowMatrix result = RowMatrix::Zero(data.student_count(), static_cast<Index>(asked.size()));
   // Taken now but not for the first time: taken in an earlier enrolled period, and then again with a probability that
   // does not depend on which one that was.
   const auto add = [&](std::int64_t s, const RowMatrix& given) {
     for (Index k = 0; k < given.rows(); ++k) {
-      const RowMatrix& retake = emission->trees()[static_cast<std::size_t>(k)]->parameters().retake;
+      const RowMatrix& retake = repeats->retakes(static_cast<Id>(k));
       for (std::size_t i = 0; i < courses.size(); ++i) {
         double before = 0;
         for (Id t = 0; t < periods; ++t) {
@@ -294,9 +296,9 @@ std::optional<RowMatrix> first_enrollments(const Model& model, const EvidenceBat
   const RowPool& pool = data.pools.front();
   for (const PatternGroup& group : group_by_pattern(pool, data.student_count())) {
     if (group.pattern < 0) continue;  // of whom nothing is known are not known to be enrolled
-    const std::unique_ptr<GivenPattern> given = emission->given(pool.rows.unknown(group.pattern));
+    const std::unique_ptr<GivenPattern> given = emission.given(pool.rows.unknown(group.pattern));
     executor.for_blocks(static_cast<std::int64_t>(group.rows.size()), 32, [&](Range range) {
-      RowMatrix answer(emission->state_count(), static_cast<Index>(asked.size()));
+      RowMatrix answer(emission.state_count(), static_cast<Index>(asked.size()));
       for (std::int64_t i = range.first; i < range.last; ++i) {
         const std::int64_t row = group.rows[static_cast<std::size_t>(i)];
         given->marginals(pool.rows.taken(row), asked, answer);

@@ -6,7 +6,6 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
-#include "desirepath/emissions/bernoulli.h"
 #include "desirepath/learning/kmeans.h"
 #include "desirepath/models/hidden_chain.h"
 
@@ -14,6 +13,7 @@ namespace desirepath::inline models {
 
 namespace {
 
+constexpr const char* mixture_choice = "nb";  // what a start by a mixture is
 constexpr int trial_iterations = 10;
 constexpr double impossible_trial = -1e300;  // finite: it goes through files
 /// Of every row of transitions, when those of kept states are freed.
@@ -47,7 +47,7 @@ ChainCandidates::ChainCandidates(const Cohort& students, ChainEvidence& evidence
   // Where users fix transitions, states that stay may not be among what they allow.
   has_kept_ = structure == TimeStructure::per_period && steps > 1 && task.fixed.empty();
   if (has_kept_) kept_task_.fixed.keep_states(task.states);
-  const bool is_mixture = steps == 1 && learner.family() == BernoulliEmission::family_name;
+  const bool is_mixture = steps == 1 && learner.family() == FitOptions(mixture_choice).choice().emission->name;
   if (!has_kept_ && !is_mixture) candidates_.push_back({Origin::mixture, 0});
   const int draws = 1 + settings_.restarts / 2;
   for (int number = 0; number < draws; ++number) {
@@ -68,7 +68,7 @@ RandomStream ChainCandidates::stream_of(const ClimbStart& start) const {
 }
 
 RowMatrix ChainCandidates::fit_mixture() const {
-  FitOptions options("nb");
+  FitOptions options(mixture_choice);
   options.seed = options_.seed;
   for (const auto& [name, value] : options_.values()) {
     const std::vector<Setting> known = options.known();

@@ -31,7 +31,7 @@ ChainEvidence::ChainEvidence(const EvidenceBatch& evidence, const StepLayout& st
     std::vector<PeriodRange> steps;
     for (const Id step : pool)
       steps.push_back(layout->steps[static_cast<std::size_t>(step)]);
-    pools.push_back(collect_rows(rows, steps));
+    pools.push_back(pool_rows(rows, steps));
   }
   const Id periods = evidence.period_count();
   presence.reserve(static_cast<std::size_t>(students * layout->step_count()));

@@ -32,7 +32,7 @@ struct StepLayout {
   }
 };
 /// Students one thread does at a time.
-inline constexpr std::int64_t students_a_block = 256;
+inline constexpr std::int64_t students_per_block = 256;
 
 /// Periods (from 0; `periods` = never) in which a student may have left, both included.
 struct DepartureRange {

@@ -7,12 +7,12 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
-#include "desirepath/emissions/gaussian.h"
+#include "desirepath/emissions/capabilities.h"
 #include "desirepath/models/chain_candidates.h"
 #include "desirepath/models/chain_inputs.h"
 #include "desirepath/models/chain_settings.h"
 #include "desirepath/models/checkpoint.h"
-#include "desirepath/models/mass_law.h"
+#include "desirepath/models/mass_dynamics.h"
 #include "desirepath/models/orthant_em.h"
 #include "desirepath/models/state_counts.h"
 #include "desirepath/models/state_order.h"
@@ -31,12 +31,12 @@ class ChainFit : public TrainingRun {
         executor_(task.context.executor),
         settings_(task.options.read<ChainSettings>()),
         layout_(StepLayout::of(structure, task.cohort.schema().period_count())) {
-    check_settings();
     const ModelChoice& choice = options_.choice();
     identity_ = {choice.model->name, choice.emission->name, choice.emission->name == choice.model->default_emission,
                  structure, cohort_.schema()};
     learner_ = choice.emission->learner(options_.values(), layout_.shape(cohort_.schema()));
-    layout_.with_history = learner_->needs_history();
+    check_settings();
+    layout_.with_history = offered<ReadsHistory>(*learner_) != nullptr;
     set_judges_aside();
     evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(training()), layout_);
     chain_.schema = cohort_.schema();
@@ -77,11 +77,15 @@ class ChainFit : public TrainingRun {
  private:
   void check_settings() const {
     if (settings_.refine == Refinement::policy_gradient) {
-      const bool gaussian = options_.choice().emission->name == GaussianEmission::family_name;
-      const auto covariance = options_.read<GaussianOptions>().covariance;
-      if (!gaussian || (covariance && !covariance->is_dense()))
-        throw OptionError(concat(setting_name("refine"), " policy-gradient needs ", setting_name("emission"),
-                                 " gaussian with ", setting_name("covariance"), " full or tied"));
+      const auto* latents = offered<LearnsLatents>(*learner_);
+      if (latents == nullptr || !latents->learns_latents()) {
+        std::vector<std::string> families;
+        for (const EmissionFamily& family : options_.catalog().emissions) {
+          if (!family.latent_with.empty()) families.push_back(concat(family.name, " with ", family.latent_with));
+        }
+        throw OptionError(concat(setting_name("refine"), " policy-gradient needs ", setting_name("emission"), " ",
+                                 join(families, ", ")));
+      }
     }
     if (context_.match != nullptr && !context_.transitions.empty())
       throw OptionError(concat(setting_name("match"), " renumbers the states that ", setting_name("transitions"),
@@ -264,8 +268,8 @@ class ChainFit : public TrainingRun {
   }
 
   bool needs_previous() const {
-    return std::ranges::any_of(evidence_->pools,
-                               [&](const RowPool& pool) { return learner_->needs_previous(pool.rows); });
+    return std::ranges::any_of(
+        evidence_->pools, [&](const RowPool& pool) { return learner_->needs_previous(learner_->survey(pool.rows)); });
   }
 
   void begin(ChainProblem& problem, const ClimbStart& start, const RestartOutcome* before) const {

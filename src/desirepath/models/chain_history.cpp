@@ -5,7 +5,8 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
-#include "desirepath/emissions/carried_bernoulli.h"
+#include "desirepath/emissions/capabilities.h"
+#include "desirepath/emissions/course_marks.h"
 
 namespace desirepath::inline models {
 
@@ -29,8 +30,8 @@ void require_whole_periods(const EvidenceBatch& evidence, std::int64_t student) 
   }
 }
 
-const CarriedBernoulliEmission& carried_states(const Emission& emission) {
-  return dynamic_cast<const CarriedBernoulliEmission&>(emission);
+const CarriesOver& carried_states(const Emission& emission) {
+  return *offered<CarriesOver>(emission);
 }
 
 }  // namespace

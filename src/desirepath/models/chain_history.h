@@ -18,7 +18,7 @@ namespace desirepath::inline models {
 /// part, or is not known and a later one is.
 EvidenceBatch with_history(const EvidenceBatch& evidence);
 
-/// How a student goes on after the last period that is known, the states' law given the evidence.
+/// How a student goes on after the last period that is known, its states given the evidence.
 class HistoryAhead {
  public:
   HistoryAhead(const ChainParameters& parameters, const StepLayout& layout, Id courses);

@@ -7,6 +7,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/emissions/capabilities.h"
 #include "desirepath/models/training_run.h"
 
 namespace desirepath::inline models {
@@ -54,10 +55,10 @@ SoftLabels labels_from_rows(const TrainingContext& context, const Cohort& cohort
 }
 
 const HiddenChain& as_chain(const Model& model, std::string_view setting) {
-  const auto* chain = dynamic_cast<const HiddenChain*>(&model);
-  if (chain == nullptr || !chain->identity().has_kinds)
+  const auto* has = offered<HasChain>(model);
+  if (has == nullptr || model.hidden_states() == nullptr)
     throw OptionError(concat(setting_name(setting), ": the model has no hidden states"));
-  return *chain;
+  return has->chain();
 }
 
 ChainParameters warm_parameters(const Model& model, const ChainIdentity& wanted, const ChainTask& task,
@@ -69,12 +70,14 @@ ChainParameters warm_parameters(const Model& model, const ChainIdentity& wanted,
   if (identity.structure != wanted.structure || identity.emission != wanted.emission)
     throw OptionError(concat(name, ": the model is ", warm.name()));
   ChainParameters parameters = warm.parameters();
-  parameters.mass_law.reset();
-  for (auto& emission : parameters.emissions) {
-    if (auto unfinished = learner.unfinished(*emission)) emission = std::move(unfinished);
+  parameters.mass_dynamics.reset();
+  if (const auto* reopens = offered<ReopensEmissions>(learner)) {
+    for (auto& emission : parameters.emissions) {
+      if (auto reopened = reopens->reopened(*emission)) emission = std::move(reopened);
+    }
   }
-  if (const std::string reason = problem.misfit(parameters); !reason.empty())
-    throw OptionError(concat(name, ": the model has ", reason));
+  if (const auto reason = problem.incompatibility(parameters))
+    throw OptionError(concat(name, ": the model has ", *reason));
   // A transition of probability 0 that is free here, as a chain with kept states has them, is outside the prior.
   constexpr double opening = 1e-6;
   for (std::size_t t = 0; task.state_pseudocount > 0 && t < parameters.prior.transitions.size(); ++t) {

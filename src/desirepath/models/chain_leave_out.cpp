@@ -5,8 +5,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
-#include "desirepath/emissions/bernoulli.h"
-#include "desirepath/emissions/hidden_tree.h"
+#include "desirepath/emissions/capabilities.h"
 #include "desirepath/models/chain_fit.h"
 #include "desirepath/models/chain_inputs.h"
 #include "desirepath/models/chain_settings.h"
@@ -19,12 +18,16 @@ Vector ChainProblem::left_out_scores() const {
   const StepLayout& layout = *evidence_.layout;
   const Id steps = layout.step_count();
   const Index states = parameters_.prior.state_count(), emitting = task_.states;
+  const auto* leaves_out = offered<LeavesRowsOut>(learner_);
+  if (leaves_out == nullptr)
+    throw OptionError(concat("leave-one-out: there is none for the emission '", learner_.family(), "'"));
   std::vector<std::unique_ptr<LeftOut>> left_out;
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
-    left_out.push_back(
-        learner_.leave_out(evidence_.pools[p].rows, responsibilities_.rows[p], *parameters_.emissions[p], executor_));
-    if (!left_out.back())
-      throw OptionError(concat("leave-one-out: there is none for the emission '", learner_.family(), "'"));
+    const StepRows& rows = evidence_.pools[p].rows;
+    const Emission& emission = *parameters_.emissions[p];
+    Statistics sums = learner_.step(surveys_[p], emission)->count(rows, responsibilities_.rows[p], executor_);
+    executor_.add_up(sums);
+    left_out.push_back(leaves_out->leave_out(rows, std::move(sums), surveys_[p], emission));
   }
   const bool is_mass = parameters_.emissions.front()->training_kind() == LikelihoodKind::mass;
   Vector result(evidence_.student_count());
@@ -79,11 +82,12 @@ Vector chain_leave_one_out(const Model& model, const TrainingRecord& training, c
   const HiddenChain& chain = as_chain(model, "leave-one-out");
   const auto settings = options.read<ChainSettings>();
   // Before any work: a scoring of all students may take minutes.
-  const std::string& family = chain.identity().emission;
-  if (family != BernoulliEmission::family_name && family != HiddenTreeEmission::family_name)
-    throw OptionError(concat("leave-one-out: there is none for the emission '", family, "'"));
+  const std::unique_ptr<EmissionLearner> learner =
+      options.choice().emission->learner(options.values(), chain.layout().shape(cohort.schema()));
   if (chain.layout().with_history)
     throw OptionError(concat("leave-one-out: there is none for a chain with ", setting_name("carry-over")));
+  if (offered<LeavesRowsOut>(*learner) == nullptr)
+    throw OptionError(concat("leave-one-out: there is none for the emission '", chain.identity().emission, "'"));
   if (settings.validation)
     throw OptionError(concat("leave-one-out: the model was trained on a share of the students (",
                              setting_name("validation"), "); train on all"));
@@ -102,11 +106,9 @@ Vector chain_leave_one_out(const Model& model, const TrainingRecord& training, c
                  {}};
   if (!settings.weights.empty()) task.weights = student_weights(cohort, settings.weights);
   ChainEvidence evidence(EvidenceBatch::of(cohort), chain.layout());
-  const std::unique_ptr<EmissionLearner> learner =
-      options.choice().emission->learner(options.values(), chain.layout().shape(cohort.schema()));
   ChainProblem problem(task, evidence, *learner, executor);
-  if (const std::string reason = problem.misfit(chain.parameters()); !reason.empty())
-    throw ArchiveError(concat("the model file's record of its training is of another model: this has ", reason));
+  if (const auto reason = problem.incompatibility(chain.parameters()))
+    throw ArchiveError(concat("the model file's record of its training is of another model: this has ", *reason));
   problem.start_from_parameters(chain.parameters());
   problem.expectation();
   return problem.left_out_scores();

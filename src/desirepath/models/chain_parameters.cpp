@@ -5,6 +5,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
+#include "desirepath/emissions/capabilities.h"
 
 namespace desirepath::inline models {
 
@@ -15,18 +16,18 @@ std::size_t ChainParameters::own_transitions(TimeStructure structure) const {
 
 ChainParameters ChainParameters::answering() const {
   ChainParameters result = *this;
-  if (mass_law) {
-    result.prior = mass_law->prior;
-    result.departures = mass_law->departures;
-    result.mass_law.reset();
+  if (mass_dynamics) {
+    result.prior = mass_dynamics->prior;
+    result.departures = mass_dynamics->departures;
+    result.mass_dynamics.reset();
   }
   return result;
 }
 
 namespace {
 
-std::string fault_of(const ChainPrior& prior, const Matrix& departures, const StepLayout& layout,
-                     const Schema& schema) {
+std::optional<std::string> fault_of(const ChainPrior& prior, const Matrix& departures, const StepLayout& layout,
+                                    const Schema& schema) {
   const Index states = prior.state_count();
   if (prior.step_count() != layout.step_count()) return "transitions do not fit the steps";
   const auto is_distribution = [](const auto& row) {
@@ -39,16 +40,17 @@ std::string fault_of(const ChainPrior& prior, const Matrix& departures, const St
       if (!is_distribution(transition.row(k))) return "transition probabilities do not sum to one";
     }
   }
-  if (departures.size() == 0) return {};
+  if (departures.size() == 0) return std::nullopt;
   if (departures.rows() != states || departures.cols() != schema.period_count())
     return "departures do not fit states and periods";
   for (Index k = 0; k < states; ++k) {
     if (!is_distribution(departures.row(k))) return "departure probabilities do not sum to one";
   }
-  return {};
+  return std::nullopt;
 }
 
-void save_law(ArchiveWriter& archive, const std::string& prefix, const ChainPrior& prior, const Matrix& departures) {
+void save_dynamics(ArchiveWriter& archive, const std::string& prefix, const ChainPrior& prior,
+                   const Matrix& departures) {
   const auto states = static_cast<std::int64_t>(prior.state_count());
   std::vector<double> transitions;  // steps-1 by from by to
   for (const Matrix& transition : prior.transitions) {
@@ -60,27 +62,27 @@ void save_law(ArchiveWriter& archive, const std::string& prefix, const ChainPrio
   if (departures.size() > 0) archive.add_columns(prefix + "departures", departures);
 }
 
-ChainLaw load_law(const ArchiveReader& archive, const std::string& prefix, const StepLayout& layout) {
-  ChainLaw law;
+ChainDynamics load_dynamics(const ArchiveReader& archive, const std::string& prefix, const StepLayout& layout) {
+  ChainDynamics dynamics;
   const std::vector<double> initial = archive.read<double>(prefix + "initial");
   const auto states = static_cast<std::int64_t>(initial.size());
   if (states == 0) archive.refuse("damaged: no states");
-  law.prior.initial = Eigen::Map<const Vector>(initial.data(), states);
+  dynamics.prior.initial = Eigen::Map<const Vector>(initial.data(), states);
   const std::vector<double> transitions =
       archive.read<double>(prefix + "transitions", {layout.step_count() - 1, states, states});
   for (Id t = 0; t + 1 < layout.step_count(); ++t) {
-    law.prior.transitions.emplace_back(
+    dynamics.prior.transitions.emplace_back(
         Eigen::Map<const RowMatrix>(transitions.data() + t * states * states, states, states));
   }
-  if (archive.has(prefix + "departures")) law.departures = archive.read_columns(prefix + "departures");
-  return law;
+  if (archive.has(prefix + "departures")) dynamics.departures = archive.read_columns(prefix + "departures");
+  return dynamics;
 }
 
 constexpr const char* mass_prefix = "mass.";
 
 }  // namespace
 
-std::string ChainParameters::fault(const StepLayout& layout, const Schema& schema) const {
+std::optional<std::string> ChainParameters::fault(const StepLayout& layout, const Schema& schema) const {
   const Index states = prior.state_count();
   if (static_cast<Id>(emissions.size()) != layout.pool_count()) return "emissions do not fit the steps";
   const StepShape shape = layout.shape(schema);
@@ -88,19 +90,20 @@ std::string ChainParameters::fault(const StepLayout& layout, const Schema& schem
     if (!emission->fits(shape.periods, shape.courses) || emission->state_count() < 1 ||
         emission->state_count() + (has_left_state ? 1 : 0) != states)
       return "emissions do not fit courses and states";
-    if (emission->needs_history() != emissions.front()->needs_history()) return "only some states carry over";
+    const bool carries_over = offered<ReadsHistory>(*emission) != nullptr;
+    if (carries_over != (offered<ReadsHistory>(*emissions.front()) != nullptr)) return "only some states carry over";
   }
-  std::string fault = fault_of(prior, departures, layout, schema);
-  if (!fault.empty() || !mass_law) return fault;
-  if (mass_law->prior.state_count() != states || mass_law->departures.size() != departures.size())
-    return "the law refitted to mass does not fit the other";
-  return fault_of(mass_law->prior, mass_law->departures, layout, schema);
+  const std::optional<std::string> fault = fault_of(prior, departures, layout, schema);
+  if (fault || !mass_dynamics) return fault;
+  if (mass_dynamics->prior.state_count() != states || mass_dynamics->departures.size() != departures.size())
+    return "the dynamics refitted to mass do not fit the others";
+  return fault_of(mass_dynamics->prior, mass_dynamics->departures, layout, schema);
 }
 
 void ChainParameters::save(ArchiveWriter& archive, const std::string& prefix) const {
   archive.set(prefix + "left_state", has_left_state ? "yes" : "no");
-  save_law(archive, prefix, prior, departures);
-  if (mass_law) save_law(archive, prefix + mass_prefix, mass_law->prior, mass_law->departures);
+  save_dynamics(archive, prefix, prior, departures);
+  if (mass_dynamics) save_dynamics(archive, prefix + mass_prefix, mass_dynamics->prior, mass_dynamics->departures);
   for (std::size_t p = 0; p < emissions.size(); ++p)
     emissions[p]->save(archive, concat(prefix, "emission.", p));
 }
@@ -109,11 +112,11 @@ ChainParameters ChainParameters::load(const ArchiveReader& archive, const std::s
                                       const Schema& schema, const EmissionFamily& family) {
   ChainParameters parameters;
   parameters.has_left_state = archive.metadata(prefix + "left_state") == "yes";
-  ChainLaw law = load_law(archive, prefix, layout);
-  parameters.prior = std::move(law.prior);
-  parameters.departures = std::move(law.departures);
+  ChainDynamics dynamics = load_dynamics(archive, prefix, layout);
+  parameters.prior = std::move(dynamics.prior);
+  parameters.departures = std::move(dynamics.departures);
   if (archive.has(prefix + mass_prefix + "initial"))
-    parameters.mass_law = load_law(archive, prefix + mass_prefix, layout);
+    parameters.mass_dynamics = load_dynamics(archive, prefix + mass_prefix, layout);
   try {
     for (Id p = 0; p < layout.pool_count(); ++p)
       parameters.emissions.push_back(family.load(archive, concat(prefix, "emission.", p)));
@@ -122,8 +125,7 @@ ChainParameters ChainParameters::load(const ArchiveReader& archive, const std::s
   } catch (const Error& error) {
     archive.refuse(concat("damaged: ", error.what()));
   }
-  const std::string fault = parameters.fault(layout, schema);
-  if (!fault.empty()) archive.refuse("damaged: " + fault);
+  if (const auto fault = parameters.fault(layout, schema)) archive.refuse("damaged: " + *fault);
   return parameters;
 }
 
@@ -195,7 +197,7 @@ void for_each_posterior(const ChainParameters& parameters, const ChainEvidence& 
 Vector student_log_likelihoods(const ChainParameters& parameters, const ChainEvidence& evidence,
                                const std::vector<RowScores>& scores, const Executor& executor) {
   Vector result(evidence.student_count());
-  executor.for_blocks(evidence.student_count(), students_a_block, [&](Range range) {
+  executor.for_blocks(evidence.student_count(), students_per_block, [&](Range range) {
     for_each_posterior(
         parameters, evidence, scores, range,
         [&](std::int64_t s, double log_likelihood, const ChainPosterior&) { result[s] = log_likelihood; });

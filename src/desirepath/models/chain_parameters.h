@@ -13,8 +13,9 @@
 
 namespace desirepath::inline models {
 
-/// Where states begin, how they follow each other, and in a chain of one step when students leave.
-struct ChainLaw {
+/// All but the emissions: where states begin, how they follow each other, and in a chain of one step when students
+/// leave.
+struct ChainDynamics {
   ChainPrior prior;
   Matrix departures;
 };
@@ -25,16 +26,16 @@ struct ChainParameters {
   std::vector<std::shared_ptr<const Emission>> emissions;  // one a pool of steps; states without "left"
   bool has_left_state = false;
   Matrix departures;  // states by periods 1 .. T (T = never leaves); empty where nobody leaves
-  /// The law refitted to the mass of the emissions, where learning climbs another likelihood: for answers.
-  std::optional<ChainLaw> mass_law = std::nullopt;
+  /// The dynamics refitted to the mass of the emissions, where learning climbs another likelihood: for answers.
+  std::optional<ChainDynamics> mass_dynamics = std::nullopt;
 
-  /// As questions see the chain: the law refitted to mass is the law.
+  /// As questions see the chain: the dynamics refitted to mass are the dynamics.
   ChainParameters answering() const;
   Id emitting_states() const { return emissions.front()->state_count(); }
   /// Transitions that are parameters of their own: a tied chain has one for all steps.
   std::size_t own_transitions(TimeStructure structure) const;
-  /// Empty, or what does not fit together.
-  std::string fault(const StepLayout& layout, const Schema& schema) const;
+  /// Nothing, or what does not fit together.
+  std::optional<std::string> fault(const StepLayout& layout, const Schema& schema) const;
 
   /// Names begin with `prefix`: "" in a model file, others beside each other in a checkpoint.
   void save(ArchiveWriter& archive, const std::string& prefix) const;

@@ -50,9 +50,12 @@ void ChainProblem::start_from_labels(const SoftLabels& labels, const RandomStrea
   aggregate_rows(gamma);
   parameters_ = {};
   take_prior(prior_from(responsibilities_));
+  begin_emissions(stream.child("emissions"));
+}
+
+void ChainProblem::begin_emissions(const RandomStream& stream) {
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p)
-    parameters_.emissions.push_back(learner_.start(evidence_.pools[p].rows, responsibilities_.rows[p],
-                                                   stream.child("emissions").child(p), executor_));
+    parameters_.emissions.push_back(run(learner_.first_step(surveys_[p], task_.states, stream.child(p)), p));
 }
 
 void ChainProblem::start_from_kmeans(RandomStream stream) {
@@ -109,17 +112,30 @@ bool ChainProblem::part_equal_states(RandomStream stream) {
   constexpr double alike = 1e-6;
   if (task_.states < 2) return false;
   expectation();
-  std::vector<std::uint8_t> equal(static_cast<std::size_t>(task_.states), 0);
-  for (Id k = 1; k < task_.states; ++k) {
-    for (Id j = 0; j < k; ++j) {
-      bool all = true, any = false;
-      for (const RowMatrix& rows : responsibilities_.rows) {
-        const double a = rows.col(j).sum(), b = rows.col(k).sum();
+  const Index states = task_.states;
+  std::vector<Vector> weights;  // by pool
+  for (std::size_t p = 0; p < evidence_.pools.size(); ++p)
+    weights.push_back(pool_weights(p));
+  // Of every pair of states: rows that they share differently, or nothing where neither has any.
+  Matrix different = Matrix::Zero(states, states), compared = different;
+  for (Index k = 1; k < states; ++k) {
+    for (Index j = 0; j < k; ++j) {
+      for (std::size_t p = 0; p < weights.size(); ++p) {
+        const double a = weights[p][j], b = weights[p][k];
         if (!(a > 0) || !(b > 0)) continue;  // emptied states are re-seeded
-        any = true;
-        all = all && ((rows.col(j) / a - rows.col(k) / b).array().abs() * (a + b)).maxCoeff() <= alike;
+        compared(k, j) += 1;
+        const RowMatrix& rows = responsibilities_.rows[p];
+        different(k, j) +=
+            static_cast<double>((!(((rows.col(j) / a - rows.col(k) / b).array().abs() * (a + b)) <= alike)).count());
       }
-      if (all && any) equal[static_cast<std::size_t>(j)] = equal[static_cast<std::size_t>(k)] = 1;
+    }
+  }
+  different = added_up(different.reshaped()).reshaped(states, states);
+  std::vector<std::uint8_t> equal(static_cast<std::size_t>(states), 0);
+  for (Index k = 1; k < states; ++k) {
+    for (Index j = 0; j < k; ++j) {
+      if (compared(k, j) > 0 && different(k, j) == 0)
+        equal[static_cast<std::size_t>(j)] = equal[static_cast<std::size_t>(k)] = 1;
     }
   }
   if (std::ranges::find(equal, 1) == equal.end()) return false;
@@ -135,7 +151,7 @@ bool ChainProblem::part_equal_states(RandomStream stream) {
       if (now > 0) rows.row(row) *= sum / now;
     }
   }
-  maximise_emissions(&parameters_);
+  maximise_emissions();
   warnings_.insert(concat("some states began alike and were set apart at random: another ", setting_name("seed"),
                           " may lead to other states; see whether they matter to what you ask"));
   return true;
@@ -145,7 +161,7 @@ void ChainProblem::start_from_responsibilities(ChainResponsibilities responsibil
   responsibilities_ = std::move(responsibilities);
   parameters_ = {};
   take_prior(prior_from(responsibilities_));
-  maximise_emissions(nullptr);
+  begin_emissions(RandomStream(0));  // which nothing is drawn for
 }
 
 }  // namespace desirepath::inline models

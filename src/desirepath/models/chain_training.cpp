@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "desirepath/core/text.h"
+#include "desirepath/emissions/capabilities.h"
 #include "desirepath/models/state_weights.h"
 #include "desirepath/probability/log_space.h"
 
@@ -28,34 +29,51 @@ double mean_log_likelihood(const ChainParameters& parameters, const ChainEvidenc
   const std::vector<RowScores> scores =
       score_pools(parameters, evidence, parameters.emissions.front()->training_kind(), Precision::quick, executor);
   const Vector values = student_log_likelihoods(parameters, evidence, scores, executor);
-  const Vector sum = executor.sum_over(evidence.student_count(), 2, [&](Range range, Vector& total) {
+  Statistics sums;
+  sums.add(RowMatrix(executor.sum_over(evidence.student_count(), 2, [&](Range range, Vector& total) {
     for (std::int64_t s = range.first; s < range.last; ++s) {
       const double weight = weighed.weight_of(s);
       if (!(weight > 0)) continue;
       total[0] += weight * values[s];
       total[1] += weight;
     }
-  });
-  return sum[1] > 0 ? sum[0] / sum[1] : 0;
+  })));
+  executor.add_up(sums);
+  const RowMatrix& sum = sums.table(0);
+  return sum(1, 0) > 0 ? sum(0, 0) / sum(1, 0) : 0;
 }
 
 ChainProblem::ChainProblem(const ChainTask& task, ChainEvidence& evidence, const EmissionLearner& learner,
                            const Executor& executor)
     : task_(task), evidence_(evidence), learner_(learner), executor_(executor) {
-  const bool somebody_left = std::ranges::find(evidence.presence, Presence::left) != evidence.presence.end();
   const bool one_step = evidence.layout->step_count() == 1;
-  bool departures_known = false;
+  Vector facts = Vector::Zero(3);
+  facts[0] = static_cast<double>(std::ranges::count(evidence.presence, Presence::left));
   for (const DepartureRange& range : evidence.departures)
-    departures_known = departures_known || range.latest < task.schema.period_count();
-  has_left_ = somebody_left && !one_step;
-  has_departures_ = departures_known && one_step;
-  weigh_rows(evidence_, task.weights);
+    facts[1] += range.latest < task.schema.period_count() ? 1 : 0;
   for (std::int64_t s = 0; s < evidence.student_count(); ++s)
-    total_weight_ += task.weight_of(s);
+    own_weight_ += task.weight_of(s);
+  facts[2] = own_weight_;
+  facts = added_up(std::move(facts));
+  has_left_ = facts[0] > 0 && !one_step;
+  has_departures_ = facts[1] > 0 && one_step;
+  total_weight_ = facts[2];
+  weigh_rows(evidence_, task.weights);
+  for (const RowPool& pool : evidence_.pools) {
+    surveys_.push_back(learner_.survey(pool.rows));
+    executor_.add_up(surveys_.back().sums);
+  }
   reseeds_.assign(evidence.pools.size(), std::vector<int>(static_cast<std::size_t>(task.states), 0));
 }
 
-std::string ChainProblem::misfit(const ChainParameters& parameters) const {
+Vector ChainProblem::added_up(Vector numbers) const {
+  Statistics sums;
+  sums.add(RowMatrix(numbers));
+  executor_.add_up(sums);
+  return sums.table(0);
+}
+
+std::optional<std::string> ChainProblem::incompatibility(const ChainParameters& parameters) const {
   if (parameters.emitting_states() != task_.states)
     return concat(parameters.emitting_states(), " states, not ", task_.states);
   if (parameters.has_left_state != has_left_ || (parameters.departures.size() > 0) != has_departures_) {
@@ -65,12 +83,12 @@ std::string ChainProblem::misfit(const ChainParameters& parameters) const {
   }
   for (const auto& emission : parameters.emissions) {
     if (emission->family() != learner_.family()) return "states of another family";
-    if (std::string reason = learner_.misfit(*emission); !reason.empty()) return reason;
+    if (std::optional<std::string> reason = learner_.incompatibility(*emission)) return reason;
   }
-  return {};
+  return std::nullopt;
 }
 
-std::string ChainProblem::misfit(const ChainResponsibilities& given) const {
+std::optional<std::string> ChainProblem::incompatibility(const ChainResponsibilities& given) const {
   const Index states = task_.states, all = states + (has_left_ ? 1 : 0), steps = evidence_.layout->step_count();
   const auto fits = [](const auto& matrix, Index rows, Index columns) {
     return matrix.rows() == rows && matrix.cols() == columns && (matrix.array() >= 0).all() && matrix.allFinite();
@@ -83,7 +101,8 @@ std::string ChainProblem::misfit(const ChainResponsibilities& given) const {
     good = fits(given.rows[p], evidence_.pools[p].rows.row_count(), states);
   const Index periods = has_departures_ ? task_.schema.period_count() : 0;
   good = good && (has_departures_ ? fits(given.departures, states, periods) : given.departures.size() == 0);
-  return good ? "" : "responsibilities do not fit the students";
+  if (good) return std::nullopt;
+  return "responsibilities do not fit the students";
 }
 
 void ChainProblem::aggregate_rows(const std::vector<RowMatrix>& gamma) {
@@ -113,8 +132,10 @@ Expectation ChainProblem::expectation() {
       score_pools(parameters_, evidence_, parameters_.emissions.front()->training_kind(), Precision::quick, executor_);
   Expectation found = expectation_from_scores();
   found.log_prior = log_prior();
-  for (const auto& emission : parameters_.emissions)
-    found.rounding = std::max(found.rounding, 1e-15 * total_weight_ * learner_.term_size(*emission));
+  if (const auto* large = offered<HasLargeTerms>(learner_)) {
+    for (const auto& emission : parameters_.emissions)
+      found.rounding = std::max(found.rounding, 1e-15 * total_weight_ * large->term_size(*emission));
+  }
   return found;
 }
 
@@ -134,7 +155,7 @@ Expectation ChainProblem::expectation_by_rows() {
   RowMatrix& rows =
       responsibilities_.rows.empty() ? responsibilities_.rows.emplace_back() : responsibilities_.rows.front();
   rows.resize(scores_.front().log_likelihood.rows(), states);
-  const Vector sums = executor_.sum_over(rows.rows(), 2 + states, [&](Range range, Vector& sum) {
+  Vector sums = executor_.sum_over(rows.rows(), 2 + states, [&](Range range, Vector& sum) {
     for (std::int64_t row = range.first; row < range.last; ++row) {
       auto posterior = rows.row(row);
       posterior = scores_.front().log_likelihood.row(row) + log_initial.transpose();
@@ -149,10 +170,14 @@ Expectation ChainProblem::expectation_by_rows() {
       sum.tail(states) += posterior.transpose();
     }
   });
-  responsibilities_.initial = sums.tail(states);
-  double silent = total_weight_;
+  double silent = own_weight_;
   for (const double weight : weights)
     silent -= weight;
+  sums.conservativeResize(3 + states);
+  sums[2 + states] = silent;
+  sums = added_up(std::move(sums));
+  silent = sums[2 + states];
+  responsibilities_.initial = sums.segment(2, states);
   if (silent > 1e-9 * total_weight_) responsibilities_.initial += silent * parameters_.prior.initial;
   responsibilities_.pairs.clear();
   state_entropy_ = sums[1];
@@ -183,7 +208,7 @@ Expectation ChainProblem::expectation_by_students() {
     step.resize(evidence_.student_count(), emitting);
   const Index pair_size = states * states, departure_size = has_departures_ ? emitting * periods : 0;
   const Index pairs_at = 2 + steps * states, departures_at = pairs_at + (steps - 1) * pair_size;
-  const Vector sums =
+  Vector sums =
       executor_.sum_over(evidence_.student_count(), departures_at + departure_size, [&](Range range, Vector& sum) {
         const auto add = [&](std::int64_t s, double log_likelihood, const ChainPosterior& posterior) {
           const double weight = task_.weight_of(s);
@@ -219,6 +244,7 @@ Expectation ChainProblem::expectation_by_students() {
         };
         for_each_posterior(parameters_, evidence_, scores_, range, add);
       });
+  sums = added_up(std::move(sums));
   responsibilities_.initial = sums.segment(2, states);
   responsibilities_.pairs.clear();
   for (Id t = 0; t + 1 < steps; ++t) {
@@ -233,11 +259,15 @@ Expectation ChainProblem::expectation_by_students() {
   return {sums[0], 0};
 }
 
+Vector ChainProblem::pool_weights(std::size_t pool) const {
+  return added_up(responsibilities_.rows[pool].colwise().sum().transpose());
+}
+
 RowMatrix ChainProblem::present_weights() const {
   RowMatrix present = state_weights_;
   if (evidence_.layout->structure == TimeStructure::tied) return present;
   for (Id t = 0; t < evidence_.layout->step_count(); ++t)
-    present.row(t).head(task_.states) = responsibilities_.rows[static_cast<std::size_t>(t)].colwise().sum();
+    present.row(t).head(task_.states) = pool_weights(static_cast<std::size_t>(t)).transpose();
   return present;
 }
 
@@ -251,8 +281,7 @@ Expectation ChainProblem::measure() {
 std::vector<std::string> ChainProblem::notes() const {
   std::vector<std::string> result;
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
-    for (const EmissionNote& note :
-         learner_.notes(evidence_.pools[p].rows, responsibilities_.rows[p], *parameters_.emissions[p])) {
+    for (const EmissionNote& note : learner_.notes(surveys_[p], pool_weights(p))) {
       const bool per_period = evidence_.layout->structure == TimeStructure::per_period;
       std::string text = note.state >= 0 ? concat(state_name(static_cast<Id>(p), note.state), ": ", note.text)
                          : per_period    ? concat("period ", task_.schema.period(static_cast<Id>(p)), ": ", note.text)
@@ -271,11 +300,17 @@ std::vector<std::string> ChainProblem::notes() const {
   return result;
 }
 
+std::unique_ptr<Emission> ChainProblem::run(const std::unique_ptr<EmissionStep>& step, std::size_t pool) const {
+  if (!step) return nullptr;
+  return run_step(*step, evidence_.pools[pool].rows, responsibilities_.rows[pool], executor_);
+}
+
 bool ChainProblem::finish_emissions() {
+  const auto* finishes = offered<FinishesAfterClimb>(learner_);
+  if (finishes == nullptr) return false;
   bool any = false;
   for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
-    std::unique_ptr<Emission> finished =
-        learner_.finish(evidence_.pools[p].rows, responsibilities_.rows[p], *parameters_.emissions[p], executor_);
+    std::unique_ptr<Emission> finished = run(finishes->finishing_step(surveys_[p], *parameters_.emissions[p]), p);
     if (!finished) continue;
     parameters_.emissions[p] = std::move(finished);
     any = true;
@@ -283,7 +318,7 @@ bool ChainProblem::finish_emissions() {
   return any;
 }
 
-ChainLaw ChainProblem::fit_law(LikelihoodKind kind) {
+ChainDynamics ChainProblem::fit_dynamics(LikelihoodKind kind) {
   constexpr int most_iterations = 500;
   constexpr double tolerance = 1e-7;  // relative, per student
   scores_ = score_pools(parameters_, evidence_, kind, weighing_precision(*parameters_.emissions.front()), executor_);
@@ -351,19 +386,17 @@ void ChainProblem::take_prior(ChainParameters prior) {
   parameters_.has_left_state = prior.has_left_state;
 }
 
-void ChainProblem::maximise_emissions(const ChainParameters* previous) {
+void ChainProblem::maximise_emissions() {
   std::vector<std::shared_ptr<const Emission>> emissions;
-  for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
-    const Emission* before = previous != nullptr ? previous->emissions[p].get() : nullptr;
-    emissions.push_back(learner_.maximise(evidence_.pools[p].rows, responsibilities_.rows[p], before, executor_));
-  }
+  for (std::size_t p = 0; p < evidence_.pools.size(); ++p)
+    emissions.push_back(run(learner_.step(surveys_[p], *parameters_.emissions[p]), p));
   parameters_.emissions = std::move(emissions);
 }
 
 void ChainProblem::maximisation() {
   // The old emissions serve the M step where rows leave bits unknown. They come first: an interruption in them leaves
   // the old parameters whole.
-  maximise_emissions(&parameters_);
+  maximise_emissions();
   take_prior(prior_from(responsibilities_));
   on_proposal_ = false;
 }
@@ -386,7 +419,7 @@ double ChainProblem::log_prior() const {
   }
   double total = task_.state_pseudocount * sum;
   for (std::size_t p = 0; p < parameters_.emissions.size(); ++p)
-    total += learner_.log_prior(evidence_.pools[p].rows, *parameters_.emissions[p]);
+    total += learner_.log_prior(surveys_[p], *parameters_.emissions[p]);
   return total;
 }
 

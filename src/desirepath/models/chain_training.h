@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "desirepath/emissions/learner.h"
 #include "desirepath/learning/em.h"
 #include "desirepath/models/chain_parameters.h"
 #include "desirepath/models/fixed_transitions.h"
@@ -79,9 +80,9 @@ class ChainProblem : public EmProblem {
     on_proposal_ = false;
   }
 
-  /// Empty, or why a climb on this data cannot begin or go on from there.
-  std::string misfit(const ChainParameters& parameters) const;
-  std::string misfit(const ChainResponsibilities& responsibilities) const;
+  /// Nothing, or why a climb on this data cannot begin or go on from there.
+  std::optional<std::string> incompatibility(const ChainParameters& parameters) const;
+  std::optional<std::string> incompatibility(const ChainResponsibilities& responsibilities) const;
 
   const ChainParameters& parameters() const { return parameters_; }
   /// What the last M step made, or the start: the point a run is taken up at, also while a proposal is tried or after
@@ -109,7 +110,7 @@ class ChainProblem : public EmProblem {
   RowMatrix present_weights() const;
   /// EM of everything but the emissions, from the current parameters, with the emissions scored by this kind. Leaves
   /// the responsibilities of that.
-  ChainLaw fit_law(LikelihoodKind kind);
+  ChainDynamics fit_dynamics(LikelihoodKind kind);
   /// The M step of everything but the emissions: only prior, departures and the state of having left are filled.
   ChainParameters prior_from(const ChainResponsibilities& sums) const;
   const std::set<std::string>& warnings() const { return warnings_; }
@@ -122,7 +123,14 @@ class ChainProblem : public EmProblem {
 
  private:
   void take_prior(ChainParameters prior);
-  void maximise_emissions(const ChainParameters* previous);
+  void begin_emissions(const RandomStream& stream);
+  void maximise_emissions();
+  /// The emission that a step on a pool comes to; null where it has none, or where there is no step.
+  std::unique_ptr<Emission> run(const std::unique_ptr<EmissionStep>& step, std::size_t pool) const;
+  /// Students expected in each state of a pool, everybody's.
+  Vector pool_weights(std::size_t pool) const;
+  /// Numbers counted here and by peers.
+  Vector added_up(Vector numbers) const;
   void aggregate_rows(const std::vector<RowMatrix>& gamma);
   /// Adds what is expected of a student's departure: states by periods.
   void add_departures(std::int64_t student, double weight, const Eigen::RowVectorXd& states,
@@ -133,15 +141,18 @@ class ChainProblem : public EmProblem {
   double log_prior() const;
   /// Gives an emptied state to the row that the model explains worst; true if there was one.
   bool reseed_empty_state();
+  struct WorstRow;
+  std::vector<WorstRow> worst_rows(std::size_t pool, std::size_t count) const;
   std::string state_name(Id pool, Id state) const;
 
   const ChainTask& task_;
   ChainEvidence& evidence_;
   const EmissionLearner& learner_;
   const Executor& executor_;
-  bool has_left_ = false;        // an absorbing state of the chain
-  bool has_departures_ = false;  // a distribution of departures in a chain of one step
-  double total_weight_ = 0;
+  bool has_left_ = false;                     // an absorbing state of the chain
+  bool has_departures_ = false;               // a distribution of departures in a chain of one step
+  double own_weight_ = 0, total_weight_ = 0;  // of the students here, and of all
+  std::vector<RowSurvey> surveys_;            // by pool
   ChainParameters parameters_, best_, withdrawn_;
   bool on_proposal_ = false;  // parameters_ are a proposal's, withdrawn_ those before
   ChainResponsibilities responsibilities_;

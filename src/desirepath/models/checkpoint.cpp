@@ -146,12 +146,12 @@ RestartResult load_result(const ArchiveReader& archive, const json& header, cons
 }
 
 Checkpoint Checkpoint::load(const ArchiveReader& archive, CheckpointFile& file, const Frame& frame) {
-  const auto check = [&](const std::string& misfit) {
-    if (!misfit.empty()) archive.refuse(concat("damaged: a checkpoint of ", misfit));
+  const auto check = [&](const std::optional<std::string>& incompatibility) {
+    if (incompatibility) archive.refuse(concat("damaged: a checkpoint of ", *incompatibility));
   };
   const auto chain = [&](const std::string& prefix) {
     ChainParameters loaded = ChainParameters::load(archive, prefix, frame.layout, frame.schema, frame.family);
-    check(frame.problem.misfit(loaded));
+    check(frame.problem.incompatibility(loaded));
     return loaded;
   };
   try {
@@ -176,7 +176,8 @@ Checkpoint Checkpoint::load(const ArchiveReader& archive, CheckpointFile& file, 
     if (header.at("payload") == "parameters")
       checkpoint.parameters = chain("parameters.");
     else
-      check(frame.problem.misfit(checkpoint.responsibilities.emplace(load_responsibilities(archive, frame.layout))));
+      check(frame.problem.incompatibility(
+          checkpoint.responsibilities.emplace(load_responsibilities(archive, frame.layout))));
     if (header.at("best").get<bool>()) checkpoint.best = chain("best.");
     const bool keeps_best = frame.validated || !frame.problem.exact_m_step();
     if (!checkpoint.best && keeps_best && iteration > 0) archive.refuse("damaged: no best iterate");

@@ -56,7 +56,7 @@ Id trees_for(std::int64_t students) {
 }
 
 const HiddenChain& as_committee(const Model& model) {
-  return dynamic_cast<const HiddenChain&>(model);
+  return offered<HasChain>(model)->chain();
 }
 
 const HiddenTreeEmission& trees_of(const ChainParameters& parameters) {
@@ -141,7 +141,8 @@ class CommitteeFit : public TrainingRun {
   /// The members begin where those of the model are.
   void take_warm() {
     const std::string name = setting_name("warm");
-    const auto* warm = dynamic_cast<const HiddenChain*>(context_.warm);
+    const auto* has = offered<HasChain>(*context_.warm);
+    const HiddenChain* warm = has == nullptr ? nullptr : &has->chain();
     const bool is_committee =
         warm != nullptr && !warm->identity().has_kinds && warm->identity().emission == HiddenTreeEmission::family_name;
     if (!is_committee) throw OptionError(concat(name, ": the model is ", context_.warm->name(), ", not hct"));
@@ -362,7 +363,7 @@ Vector leave_one_out_of_committee(const Model& model, const TrainingRecord& trai
     const auto learner = options.choice().emission->learner(member.values(), committee.layout().shape(cohort.schema()));
     ChainProblem problem(task, evidence, *learner, executor);
     ChainParameters member_parameters = member_of(committee.parameters(), k);
-    if (!committee.identity().schema.has_same_bits(cohort.schema()) || !problem.misfit(member_parameters).empty())
+    if (!committee.identity().schema.has_same_bits(cohort.schema()) || problem.incompatibility(member_parameters))
       throw ArchiveError("the model file's record of its training is of another model");
     problem.start_from_parameters(std::move(member_parameters));
     const auto current = [&] {

@@ -9,6 +9,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/text.h"
+#include "desirepath/emissions/capabilities.h"
 #include "desirepath/models/chain_history.h"
 #include "desirepath/models/state_weights.h"
 
@@ -32,7 +33,7 @@ HiddenChain::HiddenChain(ChainIdentity identity, ChainParameters parameters)
       answers_(parameters_.answering()),
       layout_(StepLayout::of(identity_.structure, identity_.schema.period_count())) {
   assert(parameters_.fault(layout_, identity_.schema).empty());
-  layout_.with_history = parameters_.emissions.front()->needs_history();
+  layout_.with_history = offered<ReadsHistory>(*parameters_.emissions.front()) != nullptr;
 }
 
 std::string HiddenChain::name() const {
@@ -45,6 +46,16 @@ void HiddenChain::check_evidence(const EvidenceBatch& evidence) const {
   }
 }
 
+namespace {
+
+ScoreError score_error(const Emission& emission, const StepRows& rows, LikelihoodKind kind, Precision precision,
+                       const Executor& executor) {
+  const auto* fitted = offered<ScoresByFit>(emission);
+  return fitted != nullptr ? fitted->score_error(rows, kind, precision, executor) : ScoreError();
+}
+
+}  // namespace
+
 Estimates HiddenChain::log_likelihood(const EvidenceBatch& evidence, LikelihoodKind kind, const Executor& executor,
                                       Precision precision) const {
   check_evidence(evidence);
@@ -54,15 +65,15 @@ Estimates HiddenChain::log_likelihood(const EvidenceBatch& evidence, LikelihoodK
   std::vector<RowScores> scores = score_pools(parameters, data, kind, precision, executor);
   // Where something simpler was scored, it may be off by what it is off on some rows.
   for (std::size_t p = 0; p < scores.size(); ++p) {
-    const LikelihoodGap gap = parameters.emissions[p]->likelihood_gap(data.pools[p].rows, kind, precision, executor);
-    if (!gap.of.empty()) scores[p].standard_error.array() += gap.root_mean_square;
+    const ScoreError error = score_error(*parameters.emissions[p], data.pools[p].rows, kind, precision, executor);
+    if (!error.of.empty()) scores[p].standard_error.array() += error.root_mean_square;
   }
   const bool sampled =
       std::ranges::any_of(scores, [](const RowScores& pool) { return pool.standard_error.size() > 0; });
   Estimates result;
   result.value.resize(data.student_count(), 1);
   if (sampled) result.standard_error.setZero(data.student_count(), 1);
-  executor.for_blocks(data.student_count(), students_a_block, [&](Range range) {
+  executor.for_blocks(data.student_count(), students_per_block, [&](Range range) {
     const auto note = [&](std::int64_t s, double value, const ChainPosterior& posterior) {
       // A probability is at most one; a sampled one may come out above, and its error says so.
       result.value(s, 0) = kind == LikelihoodKind::mass ? std::min(value, 0.0) : value;
@@ -90,15 +101,15 @@ std::string HiddenChain::likelihood_note(const EvidenceBatch& evidence, Likeliho
                                          Precision precision) const {
   check_evidence(evidence);
   const ChainEvidence& data = cut_evidence(evidence, layout_);
-  LikelihoodGap all;
+  ScoreError all;
   double sum = 0;
   for (std::size_t p = 0; p < data.pools.size(); ++p) {
-    const LikelihoodGap gap = parameters_.emissions[p]->likelihood_gap(data.pools[p].rows, kind, precision, executor);
-    if (gap.of.empty()) continue;
-    all.of = gap.of;
-    all.rows += gap.rows;
-    sum += gap.mean * static_cast<double>(gap.rows);
-    all.largest = std::max(all.largest, gap.largest);
+    const ScoreError error = score_error(*parameters_.emissions[p], data.pools[p].rows, kind, precision, executor);
+    if (error.of.empty()) continue;
+    all.of = error.of;
+    all.rows += error.rows;
+    sum += error.mean * static_cast<double>(error.rows);
+    all.largest = std::max(all.largest, error.largest);
   }
   if (all.of.empty() || all.rows == 0) return all.of;
   const double mean = sum / static_cast<double>(all.rows);
@@ -116,14 +127,15 @@ std::vector<RowScores> HiddenChain::answer_scores(const ChainEvidence& data, con
 std::unique_ptr<GivenPattern> HiddenChain::given(std::size_t pool, const UnknownBits& unknown,
                                                  Conditioning conditioning) const {
   const Emission& emission = *parameters_.emissions[pool];
-  return conditioning == Conditioning::exact ? emission.given_exactly(unknown) : emission.given(unknown);
+  const auto* exact = conditioning == Conditioning::exact ? offered<AnswersExactly>(emission) : nullptr;
+  return exact != nullptr ? exact->given_exactly(unknown) : emission.given(unknown);
 }
 
 RowMatrix HiddenChain::posterior_of(const ChainEvidence& data, const std::vector<RowScores>& scores,
                                     const Executor& executor) const {
   const Index states = state_count();
   RowMatrix result(data.student_count(), layout_.step_count() * states);
-  executor.for_blocks(data.student_count(), students_a_block, [&](Range range) {
+  executor.for_blocks(data.student_count(), students_per_block, [&](Range range) {
     for_each_posterior(answers_, data, scores, range, [&](std::int64_t s, double, const ChainPosterior& posterior) {
       for (Index t = 0; t < layout_.step_count(); ++t)
         result.row(s).segment(t * states, states) = posterior.states().row(t);
@@ -143,7 +155,7 @@ std::vector<std::vector<Id>> HiddenChain::paths(const EvidenceBatch& evidence, c
   const ChainEvidence& data = cut_evidence(evidence, layout_);
   const std::vector<RowScores> scores = answer_scores(data, executor);
   std::vector<std::vector<Id>> result(static_cast<std::size_t>(data.student_count()));
-  executor.for_blocks(data.student_count(), students_a_block, [&](Range range) {
+  executor.for_blocks(data.student_count(), students_per_block, [&](Range range) {
     for_each_student(answers_, data, scores, range, [&](std::int64_t s, const RowMatrix& emissions) {
       result[static_cast<std::size_t>(s)] = most_likely_path(answers_.prior, emissions).states;
     });
@@ -174,7 +186,8 @@ RowMatrix HiddenChain::course_probabilities(Id period) const {
 
 std::vector<CourseLink> HiddenChain::links() const {
   // Of a chain of several steps each has its own; only those of one step are the model's.
-  return layout_.step_count() == 1 ? parameters_.emissions.front()->links() : std::vector<CourseLink>();
+  const auto* ties = offered<TiesCourses>(*parameters_.emissions.front());
+  return ties != nullptr && layout_.step_count() == 1 ? ties->links() : std::vector<CourseLink>();
 }
 
 std::int64_t HiddenChain::parameter_count() const {

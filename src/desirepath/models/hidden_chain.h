@@ -19,7 +19,16 @@ struct ChainIdentity {
   bool has_kinds = true;  // states stand for kinds of students; not so the members of a committee
 };
 
-class HiddenChain : public Model, public HiddenStates {
+class HiddenChain;
+
+/// Of models whose distribution is that of a chain.
+class HasChain {
+ public:
+  virtual ~HasChain() = default;
+  virtual const HiddenChain& chain() const = 0;
+};
+
+class HiddenChain : public Model, public HiddenStates, public HasChain {
  public:
   /// The parameters must fit the identity.
   HiddenChain(ChainIdentity identity, ChainParameters parameters);
@@ -27,6 +36,7 @@ class HiddenChain : public Model, public HiddenStates {
   static std::unique_ptr<HiddenChain> load(const ArchiveReader& archive, std::span<const EmissionFamily> families,
                                            const std::string& default_emission, bool has_kinds = true);
 
+  const HiddenChain& chain() const override { return *this; }
   const ChainIdentity& identity() const { return identity_; }
   const ChainParameters& parameters() const { return parameters_; }
   const StepLayout& layout() const { return layout_; }

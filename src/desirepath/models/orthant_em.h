@@ -4,7 +4,6 @@
 // climb; both are judged on students held out of training and the better is kept. docs/models/refinement.md.
 #pragma once
 
-#include "desirepath/emissions/probit.h"
 #include "desirepath/models/hidden_chain.h"
 #include "desirepath/models/training.h"
 
@@ -13,12 +12,12 @@ namespace desirepath::inline models {
 /// Of the students, held out to judge a refinement where no validation is named.
 inline constexpr double refinement_share = 0.1;
 
-/// The Gaussian states as thresholded factors on nodes: what probit learning can start from. Factors of the states are
-/// turned to each other, for they mean the same only up to rotation.
-ChainParameters as_probit(const ChainParameters& gaussian, const ProbitOptions& options, const Executor& executor);
+/// What learning of the emissions' continuation can start from; settings: of its family.
+ChainParameters continued_parameters(const ChainParameters& fitted, const SettingValues& settings,
+                                     const Executor& executor);
 
-/// Fits the Gaussian model of the options, refines it, keeps the better of the two by the mass of the students held
-/// out.
+/// Fits the model of the options, goes on as its emissions continue, keeps the better of the two by the mass of the
+/// students held out.
 std::unique_ptr<Training> prepare_orthant_em(const TrainingTask& task);
 
 }  // namespace desirepath::inline models

@@ -1,7 +1,6 @@
 #include "desirepath/models/publication.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -9,12 +8,9 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
-#include "desirepath/emissions/bernoulli.h"
-#include "desirepath/emissions/hidden_tree.h"
-#include "desirepath/emissions/tree.h"
+#include "desirepath/emissions/capabilities.h"
+#include "desirepath/emissions/published_numbers.h"
 #include "desirepath/models/hidden_chain.h"
-#include "desirepath/models/published_states.h"
-#include "desirepath/models/published_tree.h"
 #include "desirepath/transcripts/align.h"
 #include "desirepath/transcripts/split.h"
 
@@ -159,16 +155,16 @@ class Counts {
 
   /// Of each state by the period of departure.
   Matrix departures() const {
-    const Matrix& law = chain_.parameters().departures;
-    Matrix sums = Matrix::Zero(law.rows(), law.cols());
-    for (std::int64_t s = 0; s < evidence_.student_count() && law.size() > 0; ++s) {
+    const Matrix& leaving = chain_.parameters().departures;
+    Matrix sums = Matrix::Zero(leaving.rows(), leaving.cols());
+    for (std::int64_t s = 0; s < evidence_.student_count() && leaving.size() > 0; ++s) {
       const DepartureRange& allowed = evidence_.departures[static_cast<std::size_t>(s)];
-      for (Index k = 0; k < law.rows(); ++k) {
+      for (Index k = 0; k < leaving.rows(); ++k) {
         double all = 0;
         for (Id d = allowed.earliest; d <= allowed.latest; ++d)
-          all += law(k, d - 1);
+          all += leaving(k, d - 1);
         for (Id d = allowed.earliest; d <= allowed.latest && all > 0; ++d)
-          sums(k, d - 1) += in_state(s, 0, k) * law(k, d - 1) / all;
+          sums(k, d - 1) += in_state(s, 0, k) * leaving(k, d - 1) / all;
       }
     }
     return sums;
@@ -192,8 +188,8 @@ void publish_rows(Matrix& rows, const Matrix& counts, Index emitting, double lea
   rows.topRows(emitting) = own;
 }
 
-void publish_law(const HiddenChain& chain, const Counts& counts, ChainParameters& parameters, double least,
-                 const Executor& executor) {
+void publish_dynamics(const HiddenChain& chain, const Counts& counts, ChainParameters& parameters, double least,
+                      const Executor& executor) {
   if (chain.identity().has_kinds) {
     Vector initial = Vector::Zero(parameters.prior.initial.size());
     for (std::int64_t s = 0; s < counts.evidence().student_count(); ++s) {
@@ -218,80 +214,26 @@ void publish_law(const HiddenChain& chain, const Counts& counts, ChainParameters
     publish_rows(parameters.departures, counts.departures(), parameters.emitting_states(), least);
 }
 
-/// By period: students (weights: behind each row) who took any course again.
-Vector students_who_retake(const StepRows& rows, const HiddenTree& tree, const std::vector<double>& weights) {
-  Vector found = Vector::Zero(tree.period_count());
-  for (std::int64_t row = 0; row < rows.row_count(); ++row) {
-    std::vector<std::uint8_t> had(static_cast<std::size_t>(tree.course_count()), 0);
-    std::vector<std::uint8_t> again(static_cast<std::size_t>(tree.period_count()), 0);
-    for (const Id bit : rows.taken(row)) {  // in order of periods
-      const auto course = static_cast<std::size_t>(bit % tree.course_count());
-      if (had[course] != 0) again[static_cast<std::size_t>(bit / tree.course_count())] = 1;
-      had[course] = 1;
-    }
-    for (std::size_t t = 0; t < again.size(); ++t)
-      found[static_cast<Index>(t)] += again[t] != 0 ? weights[static_cast<std::size_t>(row)] : 0;
-  }
-  return found;
-}
-
-std::shared_ptr<const Emission> published_hidden_trees(const HiddenTreeEmission& emission, const StepRows& rows,
-                                                       const StepWeights& weights, Publication& report,
-                                                       const Executor& executor) {
-  const TimingRows& timings = timings_of(rows, emission.shape(), emission.retakes());
-  RowMatrix all = RowMatrix::Zero(rows.row_count(), weights.front().cols());
-  // Of steps that share their trees the same students may be in each.
-  for (const RowMatrix& step : weights)
-    all += step / static_cast<double>(weights.size());
-  std::vector<std::shared_ptr<const HiddenTree>> trees;
-  for (const auto& tree : emission.trees()) {
-    const Index state = std::ssize(trees);
-    std::vector<double> behind(static_cast<std::size_t>(rows.row_count()));
-    for (std::int64_t row = 0; row < rows.row_count(); ++row)
-      behind[static_cast<std::size_t>(row)] = all(row, state);
-    PublishedTree published =
-        published_tree(*tree, timings, behind, students_who_retake(rows, *tree, behind), report.least, executor);
-    report.values += published.values;
-    report.values_pooled += published.pooled;
-    trees.push_back(std::make_shared<const HiddenTree>(std::move(published.parameters)));
-  }
-  return std::make_shared<HiddenTreeEmission>(std::move(trees), emission.retakes());
-}
-
 /// Nothing in it rests on few students.
 ChainParameters published_parameters(const HiddenChain& chain, const TrainingTask& task, Publication& report) {
   const Counts counts(chain, task);
   const Executor& executor = task.context.executor;
   ChainParameters parameters = chain.parameters();
-  publish_law(chain, counts, parameters, report.least, executor);
+  publish_dynamics(chain, counts, parameters, report.least, executor);
   for (std::size_t p = 0; p < parameters.emissions.size(); ++p) {
-    const Emission* emission = chain.parameters().emissions[p].get();
-    const StepRows& rows = counts.evidence().pools[p].rows;
-    const StepWeights weights = counts.rows_of(p);
-    if (const auto* bernoulli = dynamic_cast<const BernoulliEmission*>(emission); bernoulli != nullptr)
-      parameters.emissions[p] = published_bernoulli(*bernoulli, rows, weights, report.least);
-    else if (const auto* tree = dynamic_cast<const TreeEmission*>(emission); tree != nullptr)
-      parameters.emissions[p] = published_trees(*tree, rows, weights, report.least);
-    else if (const auto* hidden = dynamic_cast<const HiddenTreeEmission*>(emission); hidden != nullptr)
-      parameters.emissions[p] = published_hidden_trees(*hidden, rows, weights, report, executor);
-    else
+    const auto* publishable = offered<Publishable>(*chain.parameters().emissions[p]);
+    if (publishable == nullptr)
       throw OptionError(concat(setting_name("publish"), ": ", chain.name(), " cannot be published"));
+    PublishedEmission published =
+        publishable->published(counts.evidence().pools[p].rows, counts.rows_of(p), report.least, executor);
+    parameters.emissions[p] = std::move(published.emission);
+    report.values += published.values;
+    report.values_pooled += published.pooled;
   }
   return parameters;
 }
 
 }  // namespace
-
-double rounded_probability(double probability, double students) {
-  const bool common = probability > 0.5;
-  const double rare = common ? 1 - probability : probability;
-  if (!(rare > 0) || !(students > 0)) return probability;
-  const double error = std::sqrt(rare * (1 - rare) / students);
-  // Digits of the smaller of p and 1 - p; a last one of the standard error's size, but never none.
-  const double unit = std::pow(10.0, std::floor(std::log10(std::min(error, rare))));
-  const double near = std::max(unit, std::round(rare / unit) * unit);
-  return common ? 1 - near : near;
-}
 
 double least_published(const Cohort& cohort) {
   return static_cast<double>(Disclosure().bound_to(cohort.min_cell()).least());
@@ -343,13 +285,14 @@ void require_publishable(const FitOptions& options) {
     throw OptionError(concat(setting_name("publish"), ": ", model.name,
                              " cannot be published; models with hidden states and hidden trees can"));
   }
-  const std::array published = {BernoulliEmission::family_name, TreeEmission::family_name,
-                                HiddenTreeEmission::family_name};
-  if (std::ranges::find(published, emission->name) == published.end()) {
-    throw OptionError(concat(setting_name("publish"), ": in states of the emission '", emission->name,
-                             "' single students cannot be pooled; ", setting_name("emission"),
-                             " bernoulli, tree and hidden-tree can be published"));
+  if (emission->can_be_published) return;
+  std::vector<std::string> published;
+  for (const EmissionFamily& family : options.catalog().emissions) {
+    if (family.can_be_published) published.push_back(family.name);
   }
+  throw OptionError(concat(setting_name("publish"), ": in states of the emission '", emission->name,
+                           "' single students cannot be pooled; ", setting_name("emission"), " ", join(published, ", "),
+                           " can be published"));
 }
 
 Publication publish(FitResult& fit, const TrainingTask& task) {
@@ -368,7 +311,7 @@ Publication publish(FitResult& fit, const TrainingTask& task) {
   };
   while (fit.states > 1 && has_small()) {
     TrainingContext context{task.context.executor, task.context.progress};
-    context.labels = merged_labels(dynamic_cast<const HiddenChain&>(*fit.model), fit, evidence, task.context.executor);
+    context.labels = merged_labels(offered<HasChain>(*fit.model)->chain(), fit, evidence, task.context.executor);
     context.labels_file = "merged states";
     options.set("states", std::int64_t{fit.states - 1});
     fit = fit_model(task.cohort, options, context);
@@ -377,7 +320,7 @@ Publication publish(FitResult& fit, const TrainingTask& task) {
     throw PrivacyError(concat(setting_name("publish"), ": the model rests on fewer than ", shortest(report.least),
                               " students in some period"));
   }
-  const auto& chain = dynamic_cast<const HiddenChain&>(*fit.model);
+  const auto& chain = offered<HasChain>(*fit.model)->chain();
   ChainParameters parameters = published_parameters(chain, task, report);
   fit.model = std::make_unique<HiddenChain>(chain.identity(), std::move(parameters));
   report.states = fit.states;

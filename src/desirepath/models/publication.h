@@ -45,7 +45,4 @@ Publication publish(FitResult& fit, const TrainingTask& task);
 /// students could be recognised.
 TrainingRecord published_record(const TrainingTask& task, const FitResult& fit, const Publication& publication);
 
-/// A probability to as many digits as n students bear: the last is no larger than the standard error; one at least.
-double rounded_probability(double probability, double students);
-
 }  // namespace desirepath::inline models

@@ -8,8 +8,8 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
-#include "desirepath/emissions/gaussian_mass.h"
-#include "desirepath/emissions/latent_parameters.h"
+#include "desirepath/emissions/capabilities.h"
+#include "desirepath/emissions/latent_reward.h"
 #include "desirepath/learning/adam.h"
 #include "desirepath/models/chain_training.h"
 
@@ -38,13 +38,8 @@ constexpr double noise_floor = 1e-3;
 constexpr double small_share = 1e-3;       // of a row's weight: states with less learn nothing from it
 constexpr std::int64_t most_courses = 12;  // rows with more count together in the signal
 
-const GaussianParameters& whole_gaussian(const Emission& emission) {
-  const auto* gaussian = dynamic_cast<const GaussianEmission*>(&emission);
-  if (gaussian == nullptr || !gaussian->parameters().is_dense()) {
-    throw OptionError(concat(setting_name("refine"), " policy-gradient needs ", setting_name("emission"),
-                             " gaussian with ", setting_name("covariance"), " full or tied"));
-  }
-  return gaussian->parameters();
+const LatentlyGaussian& latently_gaussian(const Emission& emission) {
+  return *offered<LatentlyGaussian>(emission);
 }
 
 /// log P of every student. Expectation propagation on the whole covariances is off by some 0.004 nats, by nearly the
@@ -56,26 +51,18 @@ Vector masses(const ChainParameters& whole, const ChainEvidence& evidence, const
                                  executor);
 }
 
-/// One covariance on its way uphill, with the means of the states that share it.
+/// One correlation matrix on its way uphill, with the means of the states that share it.
 struct Climber {
   std::size_t pool;
   std::vector<Index> states;
   LatentParameters parameters;
   Adam adam;
 
-  Climber(std::size_t own_pool, const GaussianParameters& gaussian, std::vector<Index> own_states, double rate)
+  Climber(std::size_t own_pool, const LatentlyGaussian& emission, std::vector<Index> own_states, double rate)
       : pool(own_pool),
         states(std::move(own_states)),
-        parameters(gaussian.standard_mean(Eigen::all, states), gaussian.factor_of(states.front())),
+        parameters(emission.latent_parameters(states)),
         adam(parameters.values().size(), {.rate = rate, .floor = noise_floor}) {}
-
-  /// The variances stay: only the density of -1/+1 uses them.
-  void write_to(GaussianParameters& gaussian) const {
-    const Vector deviation = gaussian.variances().col(states.front()).cwiseSqrt();
-    gaussian.standard_mean(Eigen::all, states) = parameters.standard_mean();
-    gaussian.cholesky[gaussian.is_tied() ? 0 : static_cast<std::size_t>(states.front())] =
-        deviation.asDiagonal() * parameters.correlation_factor();
-  }
 };
 
 std::vector<std::int64_t> shuffled_rows(std::int64_t count, RandomStream stream) {
@@ -133,16 +120,9 @@ RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvi
                                            const ProgressSink& progress) {
   std::vector<Climber> climbers;
   for (std::size_t p = 0; p < training.pools.size(); ++p) {
-    const GaussianParameters& parameters = whole_gaussian(*problem.parameters().emissions[p]);
-    std::vector<Index> all;
-    for (Index k = 0; k < parameters.mean.cols(); ++k)
-      all.push_back(k);
-    if (parameters.is_tied()) {
-      climbers.emplace_back(p, parameters, all, options.rate);
-      continue;
-    }
-    for (const Index k : all)
-      climbers.emplace_back(p, parameters, std::vector<Index>{k}, options.rate);
+    const LatentlyGaussian& emission = latently_gaussian(*problem.parameters().emissions[p]);
+    for (std::vector<Index>& group : emission.latent_groups())
+      climbers.emplace_back(p, emission, std::move(group), options.rate);
   }
 
   RefinementReport report;
@@ -165,11 +145,11 @@ RefinementReport refine_by_policy_gradient(ChainProblem& problem, const ChainEvi
     });
     ChainParameters next = start;
     for (std::size_t p = 0; p < next.emissions.size(); ++p) {
-      GaussianParameters parameters = whole_gaussian(*next.emissions[p]);
+      std::vector<LatentParameters> groups;
       for (const Climber& climber : climbers) {
-        if (climber.pool == p) climber.write_to(parameters);
+        if (climber.pool == p) groups.push_back(climber.parameters);
       }
-      next.emissions[p] = std::make_shared<const GaussianEmission>(std::move(parameters));
+      next.emissions[p] = latently_gaussian(*next.emissions[p]).with_latent(groups);
     }
     const double score = masses(next, held_out, executor).mean();
     if (progress)

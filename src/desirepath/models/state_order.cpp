@@ -83,24 +83,25 @@ ChainParameters reorder_states(ChainParameters parameters, const StepLayout& lay
                                   [static_cast<std::size_t>(state)];
   };
   const auto reorder = [&](const ChainPrior& old, const Matrix& departures) {
-    ChainLaw law{old, departures};
+    ChainDynamics dynamics{old, departures};
     const auto all = static_cast<Id>(old.state_count());
     for (Id k = 0; k < all; ++k)
-      law.prior.initial[k] = old.initial[old_state(0, k)];
+      dynamics.prior.initial[k] = old.initial[old_state(0, k)];
     for (std::size_t t = 0; t < old.transitions.size(); ++t) {
       const auto step = static_cast<Id>(t);
       for (Id from = 0; from < all; ++from) {
         for (Id to = 0; to < all; ++to)
-          law.prior.transitions[t](from, to) = old.transitions[t](old_state(step, from), old_state(step + 1, to));
+          dynamics.prior.transitions[t](from, to) = old.transitions[t](old_state(step, from), old_state(step + 1, to));
       }
     }
     for (Index k = 0; k < departures.rows(); ++k)
-      law.departures.row(k) = departures.row(old_state(0, static_cast<Id>(k)));
-    return law;
+      dynamics.departures.row(k) = departures.row(old_state(0, static_cast<Id>(k)));
+    return dynamics;
   };
-  ChainLaw law = reorder(parameters.prior, parameters.departures);
-  ChainParameters result{std::move(law.prior), {}, parameters.has_left_state, std::move(law.departures)};
-  if (parameters.mass_law) result.mass_law = reorder(parameters.mass_law->prior, parameters.mass_law->departures);
+  ChainDynamics dynamics = reorder(parameters.prior, parameters.departures);
+  ChainParameters result{std::move(dynamics.prior), {}, parameters.has_left_state, std::move(dynamics.departures)};
+  if (parameters.mass_dynamics)
+    result.mass_dynamics = reorder(parameters.mass_dynamics->prior, parameters.mass_dynamics->departures);
   for (std::size_t p = 0; p < parameters.emissions.size(); ++p)
     result.emissions.push_back(parameters.emissions[p]->reordered(order[p]));
   return result;

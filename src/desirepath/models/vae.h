@@ -7,7 +7,14 @@
 
 namespace desirepath::inline models {
 
-class Vae : public Model {
+/// Of models that are a network, which another training can go on from.
+class HasNetwork {
+ public:
+  virtual ~HasNetwork() = default;
+  virtual const VaeNetwork& network() const = 0;
+};
+
+class Vae : public Model, public HasNetwork {
  public:
   Vae(Schema schema, VaeNetwork network) : schema_(std::move(schema)), network_(std::move(network)) {}
   /// Throws ArchiveError.
@@ -33,7 +40,7 @@ class Vae : public Model {
   std::int64_t parameter_count() const override { return network_.parameters().size(); }
   void save(ArchiveWriter& archive) const override;
 
-  const VaeNetwork& network() const { return network_; }
+  const VaeNetwork& network() const override { return network_; }
 
  private:
   void check_evidence(const EvidenceBatch& evidence) const;

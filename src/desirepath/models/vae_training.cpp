@@ -6,6 +6,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/emissions/capabilities.h"
 #include "desirepath/learning/adam.h"
 #include "desirepath/models/checkpoint.h"
 #include "desirepath/models/vae.h"
@@ -129,16 +130,16 @@ class VaeFit : public TrainingRun {
 
   void take_warm() {
     const std::string name = setting_name("warm");
-    const auto* warm = dynamic_cast<const Vae*>(context_.warm);
+    const auto* warm = offered<HasNetwork>(*context_.warm);
     if (warm == nullptr) throw OptionError(concat(name, ": the model is ", context_.warm->name(), ", not vae"));
-    require_same_bits(*warm, cohort_.schema());
+    require_same_bits(*context_.warm, cohort_.schema());
     const VaeShape& other = warm->network().shape();
     if (other != shape_)
       throw OptionError(concat(name, ": the model has ", other.hidden, " hidden values and a code of ", other.latent));
   }
 
   VaeNetwork start() const {
-    if (context_.warm != nullptr) return dynamic_cast<const Vae&>(*context_.warm).network();
+    if (context_.warm != nullptr) return offered<HasNetwork>(*context_.warm)->network();
     const Schema& schema = cohort_.schema();
     Vector shares = Vector::Constant(schema.bit_count(), added_students);
     Vector present = Vector::Constant(schema.period_count(), 2 * added_students);

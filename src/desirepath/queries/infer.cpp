@@ -21,7 +21,7 @@ namespace desirepath::inline queries {
 
 namespace {
 
-constexpr std::int64_t students_a_block = 4096;
+constexpr std::int64_t students_at_a_time = 4096;
 constexpr Id listed_courses = 10;  // of a student and a period, for people
 constexpr std::int64_t listed_students = 5;
 
@@ -337,8 +337,8 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   const std::int64_t wanted =
       for_people ? std::min(evidence.student_count(), listed_students) : evidence.student_count();
   const EvidenceBatch asked_about = evidence.slice(0, wanted);
-  for (std::int64_t first = 0; first < wanted; first += students_a_block) {
-    const std::int64_t last = std::min(wanted, first + students_a_block);
+  for (std::int64_t first = 0; first < wanted; first += students_at_a_time) {
+    const std::int64_t last = std::min(wanted, first + students_at_a_time);
     if (input.progress) input.progress({"infer", static_cast<double>(first) / static_cast<double>(wanted)});
     const EvidenceBatch some = asked_about.slice(first, last);
     const Estimates found = model.marginals(some, asked, input.executor, settings.method);

@@ -1,13 +1,13 @@
-#include "desirepath/models/published_states.h"
-
+// Shares of courses to hand out, in states and along trees.
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
-#include "desirepath/models/publication.h"
-#include "desirepath/models/published_tree.h"
+#include "desirepath/emissions/bernoulli.h"
+#include "desirepath/emissions/published_numbers.h"
+#include "desirepath/emissions/tree.h"
 
-namespace desirepath::inline models {
+namespace desirepath::inline emissions {
 
 namespace {
 
@@ -91,11 +91,6 @@ Vector students_of(const StepRows& rows, const StepWeights& weights, const InTab
   return most;
 }
 
-/// Half of what is few: where nothing may be told but that there are few.
-double some(double least) {
-  return least / 2;
-}
-
 /// What all students do with each bit, nothing of it resting on few: bits of few takers have what they have together,
 /// those of which few are known the mean of all bits. shares: the model's, for what nobody or everybody does.
 Vector usual_by_bit(const StepRows& rows, const StepWeights& weights, const InTable& in_table, const ShareCells& cells,
@@ -127,7 +122,7 @@ Vector usual_by_bit(const StepRows& rows, const StepWeights& weights, const InTa
     const double students = students_of(rows, all, in_table, marked, took)[0];
     for (Index bit = 0; bit < usual.size(); ++bit) {
       if (marked.front()[static_cast<std::size_t>(bit)] == 0) continue;
-      const double share = students >= least ? sum / among : std::min(0.5, some(least) / known[bit]);
+      const double share = students >= least ? sum / among : std::min(0.5, standing_for_few(least) / known[bit]);
       usual[bit] = took ? share : 1 - share;
     }
   }
@@ -179,7 +174,7 @@ RowMatrix published_shares(const StepRows& rows, const StepWeights& weights, con
         expected += usually(bit) * cells.known(bit, k);
       }
       if (!(expected > 0)) continue;
-      const double factor = students[k] >= least ? sum / expected : std::min(1.0, some(least) / expected);
+      const double factor = students[k] >= least ? sum / expected : std::min(1.0, standing_for_few(least) / expected);
       for (Index bit = 0; bit < bits; ++bit) {
         if (own[static_cast<std::size_t>(bit)] == 0) continue;
         const double most = std::min(0.5, least / std::max(1.0, cells.there(bit, k)));  // for they are few
@@ -204,16 +199,16 @@ RowMatrix published_margins(const StepRows& rows, const StepWeights& weights, co
 
 }  // namespace
 
-std::unique_ptr<Emission> published_bernoulli(const BernoulliEmission& emission, const StepRows& rows,
-                                              const StepWeights& weights, double least) {
-  return std::make_unique<BernoulliEmission>(published_margins(rows, weights, emission.probability(), least));
+PublishedEmission BernoulliEmission::published(const StepRows& rows, const StepWeights& weights, double least,
+                                               const Executor&) const {
+  return {std::make_unique<BernoulliEmission>(published_margins(rows, weights, probability_, least))};
 }
 
-std::unique_ptr<Emission> published_trees(const TreeEmission& emission, const StepRows& rows,
-                                          const StepWeights& weights, double least) {
-  const RowMatrix margins = published_margins(rows, weights, emission.bit_probabilities(), least);
+PublishedEmission TreeEmission::published(const StepRows& rows, const StepWeights& weights, double least,
+                                          const Executor&) const {
+  const RowMatrix margins = published_margins(rows, weights, bit_probabilities(), least);
   std::vector<TreeGroup> groups;
-  for (const TreeGroup& group : emission.groups()) {
+  for (const TreeGroup& group : groups_) {
     StepWeights own;
     for (const RowMatrix& step : weights)
       own.push_back(step.middleCols(group.first_state(), group.state_count()));
@@ -234,85 +229,7 @@ std::unique_ptr<Emission> published_trees(const TreeEmission& emission, const St
     }
     groups.emplace_back(tree, group.first_state(), std::move(tables[0]), std::move(tables[1]));
   }
-  return std::make_unique<TreeEmission>(std::move(groups));
+  return {std::make_unique<TreeEmission>(std::move(groups))};
 }
 
-namespace {
-
-/// One of several distributions: what its outcomes of few students have together.
-struct FewOutcomes {
-  double students = 0;               // behind the distribution
-  double count = 0;                  // of them, with such an outcome
-  double disclosed = 0, pooled = 0;  // what the model gives to the others, and to these
-  double usual = 0;                  // what is usual of these
-  bool any = false, others = false;  // such outcomes, and others
-};
-
-template <class Row, class Counts>
-FewOutcomes few_outcomes(const Row& distribution, const Counts& counts, const Vector& usual, double least) {
-  FewOutcomes few;
-  few.students = counts.sum();
-  for (Index i = 0; i < distribution.size(); ++i) {
-    if (!(distribution[i] > 0)) continue;
-    if (counts[i] >= least) {
-      few.disclosed += distribution[i];
-      few.others = true;
-      continue;
-    }
-    few.any = true;
-    few.pooled += distribution[i];
-    few.count += counts[i];
-    few.usual += usual[i];
-  }
-  return few;
-}
-
-}  // namespace
-
-Index publish_distributions(Eigen::Ref<RowMatrix> rows, const RowMatrix& counts, const Vector& usual, double least) {
-  std::vector<FewOutcomes> found;
-  double together = 0, among = 0;  // where they are few even together
-  for (Index row = 0; row < rows.rows(); ++row) {
-    found.push_back(few_outcomes(rows.row(row), counts.row(row), usual, least));
-    const FewOutcomes& few = found.back();
-    if (!few.any || !few.others || few.count >= least) continue;
-    together += few.count;
-    among += few.students;
-  }
-  const double few_mass = !(among > 0) ? 0 : std::min(0.5, (together >= least ? together : some(least)) / among);
-  Index replaced = 0;
-  for (Index row = 0; row < rows.rows(); ++row) {
-    const FewOutcomes& few = found[static_cast<std::size_t>(row)];
-    Vector result = rows.row(row).transpose();
-    if (few.any) {
-      const double mass = !few.others ? 1 : few.count >= least ? few.pooled / (few.pooled + few.disclosed) : few_mass;
-      for (Index i = 0; i < result.size(); ++i) {
-        if (!(result[i] > 0)) continue;
-        if (counts(row, i) >= least)
-          result[i] *= (1 - mass) / few.disclosed;
-        else
-          result[i] = few.usual > 0 ? mass * usual[i] / few.usual : mass * result[i] / few.pooled;
-      }
-      if (!few.others) ++replaced;
-    }
-    if (few.others)
-      round_distribution(result, few.students);
-    else
-      result /= std::max(result.sum(), nobody);  // rounded as it is
-    rows.row(row) = result.transpose();
-  }
-  return replaced;
-}
-
-Vector published_distribution(const Vector& distribution, const Vector& counts, double least) {
-  Vector alike = Vector::Zero(distribution.size());
-  for (Index i = 0; i < distribution.size(); ++i)
-    alike[i] = distribution[i] > 0 ? 1 : 0;
-  RowMatrix row = distribution.transpose();
-  const bool is_usual = publish_distributions(row, counts.transpose(), alike, least) > 0;
-  Vector result = row.row(0).transpose();
-  if (is_usual) round_distribution(result, std::max(least, counts.sum()));
-  return result;
-}
-
-}  // namespace desirepath::inline models
+}  // namespace desirepath::inline emissions
