@@ -6,6 +6,7 @@
 
 #include "desirepath/emissions/hidden_tree_row.h"
 #include "desirepath/emissions/plan_pass.h"
+#include "desirepath/emissions/single_state_tree.h"
 #include "desirepath/emissions/tree_sums.h"
 
 namespace desirepath::inline emissions {
@@ -86,6 +87,9 @@ void HiddenTreePasses::with_work(const Task& task) const {
 HiddenTreeExpectation HiddenTreePasses::expect(const HiddenTree& tree, std::span<const double> weights,
                                                const Executor& executor) {
   const RowMatrix own = likelihoods_of_kinds(tree, timings_, executor);
+  if (tree.state_count() == 1)
+    return {score_single_state(tree, timings_, rows_, own, executor),
+            count_single_state(tree, timings_, rows_, own, weights, executor)};
   HiddenTreeExpectation result;
   result.log_probability.resize(rows_.row_count());
   const std::vector<std::size_t> begin = rows_.lanes(rows_.lane_count(TreeSums::size_for(tree)));
@@ -118,6 +122,7 @@ HiddenTreeExpectation HiddenTreePasses::expect(const HiddenTree& tree, std::span
 
 Vector HiddenTreePasses::score(const HiddenTree& tree, const Executor& executor) const {
   const RowMatrix own = likelihoods_of_kinds(tree, timings_, executor);
+  if (tree.state_count() == 1) return score_single_state(tree, timings_, rows_, own, executor);
   Vector scores(rows_.row_count());
   executor.for_each(std::ssize(rows_.segments()), [&](std::int64_t number) {
     with_work([&](Work& work) {
