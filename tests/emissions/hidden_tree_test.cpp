@@ -62,7 +62,7 @@ TEST_P(HiddenTrees, SparseCountsAreTheDenseOnes) {
   const TimingRows timings(pool_.rows, shape, Retakes::learned);
   ASSERT_GE(timings.groups().size(), 3U);
   const std::vector<double> weight = weights();
-  const auto [scores, sparse] = HiddenTreePasses(timings, tree.shape(), executor_).expect(tree, weight, executor_);
+  const auto [scores, sparse] = test::planned_passes(timings, tree.shape(), executor_).expect(tree, weight, executor_);
   HiddenTreeCounts dense(courses, GetParam(), periods);
   for (std::int64_t row = 0; row < pool_.rows.row_count(); ++row) {
     test::DenseTreePass pass = test::dense_tree_pass(tree.parameters(), known_of(pool_.rows, row));

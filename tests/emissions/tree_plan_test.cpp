@@ -141,7 +141,7 @@ TEST_F(TreePlans, NodesAreTheChangesOfTheirRowsAndTheAncestorsOfThese) {
 TEST_F(TreePlans, APassIsTheSumOfItsRowsOneByOne) {
   for (const Id states : {1, 5, 8, 16, 27, 40}) {
     const HiddenTree model = bushy_tree(states);
-    HiddenTreePasses passes(timings_, model.shape(), Executor(2));
+    HiddenTreePasses passes = test::planned_passes(timings_, model.shape(), Executor(2));
     const HiddenTreeExpectation fused = passes.expect(model, weights_, Executor(2));
     const Vector scores = passes.score(model, Executor(2));
     HiddenTreeCounts one_by_one(shape.courses, states, shape.periods);
@@ -167,7 +167,7 @@ TEST_F(TreePlans, APassIsTheSumOfItsRowsOneByOne) {
 
 TEST_F(TreePlans, NoThreadAndNoKeptPlanChangesABit) {
   const HiddenTree model = bushy_tree(16);
-  HiddenTreePasses kept(timings_, model.shape(), Executor(1));
+  HiddenTreePasses kept = test::planned_passes(timings_, model.shape(), Executor(1));
   const HiddenTreeExpectation first = kept.expect(model, weights_, Executor(1));
   for (const int threads : {1, 2, 3, 7, 64}) {
     const Executor executor(threads);
@@ -190,7 +190,7 @@ TEST_F(TreePlans, RowsOfWeightZeroAndNoRowsAtAllCountNothing) {
   const RowPool none = pool_rows(nobody, std::vector<PeriodRange>{{0, 3}});
   const TimingRows timings(none.rows, shape, Retakes::learned);
   const HiddenTreeExpectation empty =
-      HiddenTreePasses(timings, model.shape(), Executor(2)).expect(model, {}, Executor(2));
+      test::planned_passes(timings, model.shape(), Executor(2)).expect(model, {}, Executor(2));
   EXPECT_EQ(empty.log_probability.size(), 0);
   for (const double value : empty.counts.values())
     ASSERT_EQ(value, 0);
@@ -203,7 +203,7 @@ TEST_F(TreePlans, AShapeWithoutBranchesAndOneWithNothingElseGiveWhatTheRowsGive)
   star[0] = -1;
   for (const auto& parents : {chain, star}) {
     const HiddenTree model = tree(6, parents);
-    const Vector scores = HiddenTreePasses(timings_, model.shape(), Executor(2)).score(model, Executor(2));
+    const Vector scores = test::planned_passes(timings_, model.shape(), Executor(2)).score(model, Executor(2));
     for (std::int64_t row = 0; row < pool_.rows.row_count(); row += 17) {
       const double alone = score_one_row(model, timings_, group_of_[static_cast<std::size_t>(row)], row);
       EXPECT_NEAR(scores[row], alone, 1e-12 * std::abs(alone));

@@ -45,6 +45,10 @@ HiddenTreeParameters started_tree(const StepRows& rows, const StepShape& shape, 
   return start.take_parameters();
 }
 
+HiddenTreePasses planned_passes(const TimingRows& timings, const DependencyTree& shape, const Executor& executor) {
+  return HiddenTreePasses(timings, std::make_shared<const TreePlan>(shape, timings, RowLanes(timings), executor));
+}
+
 DenseTreePass dense_tree_pass(const HiddenTreeParameters& tree, const Eigen::MatrixXi& known) {
   const Id courses = tree.courses(), periods = tree.periods(), h = tree.states();
   // e(v) of every course.

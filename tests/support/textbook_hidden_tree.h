@@ -2,7 +2,7 @@
 #pragma once
 
 #include "desirepath/core/random_stream.h"
-#include "desirepath/emissions/hidden_tree_counts.h"
+#include "desirepath/emissions/hidden_tree_passes.h"
 #include "desirepath/emissions/hidden_tree_start.h"
 #include "desirepath/transcripts/evidence.h"
 
@@ -16,6 +16,9 @@ EvidenceBatch odd_students(std::int64_t count, const StepShape& shape, RandomStr
 HiddenTreeParameters started_tree(const StepRows& rows, const StepShape& shape, std::span<const double> weights,
                                   const HiddenTreeOptions& options, const RandomStream& stream,
                                   const Executor& executor);
+
+/// Passes with a plan of their own.
+HiddenTreePasses planned_passes(const TimingRows& timings, const DependencyTree& shape, const Executor& executor);
 
 struct DenseTreePass {
   double log_probability = 0;

@@ -6,6 +6,7 @@
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/hidden_tree_passes.h"
 #include "desirepath/emissions/hidden_tree_row.h"
+#include "desirepath/emissions/kept_plans.h"
 
 namespace desirepath::inline emissions {
 
@@ -41,9 +42,11 @@ std::span<const LikelihoodKind> HiddenTreeEmission::likelihood_kinds() const {
 RowScores HiddenTreeEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Executor& executor) const {
   const TimingRows& timings = timings_of(rows, shape(), retakes_);
   RowScores scores{RowMatrix(rows.row_count(), state_count()), {}};
-  const HiddenTreePasses passes(timings);
+  // Rows that are only scored are so once: no plan is worth keeping for that.
+  const KeptPlans& plans = plans_of(rows, shape(), retakes_);
   for (std::size_t k = 0; k < trees_.size(); ++k)
-    scores.log_likelihood.col(static_cast<Index>(k)) = passes.score(*trees_[k], executor);
+    scores.log_likelihood.col(static_cast<Index>(k)) =
+        HiddenTreePasses(timings, plans.find(trees_[k]->shape())).score(*trees_[k], executor);
   return scores;
 }
 

@@ -9,6 +9,7 @@
 #include "desirepath/emissions/hidden_tree.h"
 #include "desirepath/emissions/hidden_tree_passes.h"
 #include "desirepath/emissions/hidden_tree_start.h"
+#include "desirepath/emissions/kept_plans.h"
 
 namespace desirepath::inline emissions {
 
@@ -133,10 +134,14 @@ std::unique_ptr<EmissionStep> HiddenTreeLearner::step(const RowSurvey& survey, c
   const auto count = [this, &before](const StepRows& rows, const RowMatrix& responsibilities,
                                      const Executor& executor) {
     const Matrix weights = responsibilities;
-    HiddenTreePasses passes(timings(rows));
     Statistics sums;
-    for (std::size_t k = 0; k < before.size(); ++k)
+    for (std::size_t k = 0; k < before.size(); ++k) {
+      const auto plan = before[k]->state_count() > 1
+                            ? plans_of(rows, shape_, options_.retakes).get(before[k]->shape(), executor)
+                            : nullptr;
+      HiddenTreePasses passes(timings(rows), plan);
       add_to_statistics(passes.expect(*before[k], column_of(weights, static_cast<Index>(k)), executor).counts, sums);
+    }
     return sums;
   };
   const auto maximise = [options = options_, prior = PriorSizes(options_, survey), &before](Statistics sums,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <optional>
 
 #include "desirepath/emissions/hidden_tree_row.h"
 #include "desirepath/emissions/plan_pass.h"
@@ -64,12 +65,8 @@ class HiddenTreePasses::WorkPool {
   std::vector<std::unique_ptr<Work>> idle_;
 };
 
-HiddenTreePasses::HiddenTreePasses(const TimingRows& timings)
-    : timings_(timings), rows_(timings), pool_(std::make_unique<WorkPool>()) {}
-HiddenTreePasses::HiddenTreePasses(const TimingRows& timings, const DependencyTree& shape, const Executor& executor)
-    : HiddenTreePasses(timings) {
-  plan_.emplace(shape, timings, rows_, executor);
-}
+HiddenTreePasses::HiddenTreePasses(const TimingRows& timings, std::shared_ptr<const TreePlan> plan)
+    : timings_(timings), rows_(timings), plan_(std::move(plan)), pool_(std::make_unique<WorkPool>()) {}
 HiddenTreePasses::~HiddenTreePasses() = default;
 
 const PlanSegment& HiddenTreePasses::segment(std::size_t number, const HiddenTree& tree, PlanSegment& made) const {

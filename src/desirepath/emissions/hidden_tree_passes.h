@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "desirepath/compute/executor.h"
@@ -19,13 +18,12 @@ struct HiddenTreeExpectation {
   HiddenTreeCounts counts;
 };
 
-/// Passes over the same rows again and again. With the shape of the tree the plan is made once and kept; without, it is
-/// made anew in every pass, segment by segment. The memory of a pass serves the next one too.
+/// Passes over the same rows again and again. With a plan, which trees must have the shape of; without, one is made
+/// anew in every pass, segment by segment. The memory of a pass serves the next one too.
 class HiddenTreePasses {
  public:
-  /// The timings must outlive it. Trees must have the shape.
-  HiddenTreePasses(const TimingRows& timings, const DependencyTree& shape, const Executor& executor);
-  explicit HiddenTreePasses(const TimingRows& timings);
+  /// The timings must outlive it.
+  explicit HiddenTreePasses(const TimingRows& timings, std::shared_ptr<const TreePlan> plan = nullptr);
   ~HiddenTreePasses();
 
   /// The counts of all rows, each times its weight, and log P of each: one pass up and one down. One call at a time.
@@ -42,7 +40,7 @@ class HiddenTreePasses {
 
   const TimingRows& timings_;
   RowLanes rows_;
-  std::optional<TreePlan> plan_;
+  std::shared_ptr<const TreePlan> plan_;
   std::vector<TreeSums> sums_;
   std::unique_ptr<WorkPool> pool_;
 };
