@@ -77,6 +77,11 @@ class TimingRows {
   const std::vector<CourseTiming>& kinds() const { return kinds_; }
   /// Retakes read as none, over the distinct rows.
   std::int64_t dropped_retakes() const { return dropped_retakes_; }
+  /// Another form of the same rows: made when first asked for, kept as long as they.
+  template <class Form>
+  const Form& kept(const std::string& key, const std::function<std::shared_ptr<const Form>()>& make) const {
+    return forms_.get<Form>(key, make);
+  }
   /// By course: the kind it has in the baseline of a group.
   std::span<const std::int32_t> baseline_kinds(std::size_t group) const {
     const auto courses = static_cast<std::size_t>(shape_.courses);
@@ -91,6 +96,7 @@ class TimingRows {
   std::vector<CourseTiming> kinds_;
   std::vector<std::int32_t> baseline_kinds_;  // groups by courses
   std::int64_t dropped_retakes_ = 0;
+  KeptForms forms_;
 };
 
 /// Made once and kept with the rows.

@@ -43,7 +43,7 @@ RowScores HiddenTreeEmission::score(const StepRows& rows, LikelihoodKind, Precis
   const TimingRows& timings = timings_of(rows, shape(), retakes_);
   RowScores scores{RowMatrix(rows.row_count(), state_count()), {}};
   // Rows that are only scored are so once: no plan is worth keeping for that.
-  const KeptPlans& plans = plans_of(rows, shape(), retakes_);
+  const KeptPlans& plans = plans_of(timings);
   for (std::size_t k = 0; k < trees_.size(); ++k)
     scores.log_likelihood.col(static_cast<Index>(k)) =
         HiddenTreePasses(timings, plans.find(trees_[k]->shape())).score(*trees_[k], executor);
@@ -204,6 +204,17 @@ std::int64_t HiddenTreeEmission::parameter_count() const {
     if (retakes_ == Retakes::learned) count += courses * (periods - 1);
   }
   return count;
+}
+
+std::unique_ptr<Emission> HiddenTreeEmission::joined(std::span<const std::shared_ptr<const Emission>> all) const {
+  std::vector<std::shared_ptr<const HiddenTree>> trees;
+  for (const auto& emission : all) {
+    const auto* other = dynamic_cast<const HiddenTreeEmission*>(emission.get());
+    if (other == nullptr || other->retakes_ != retakes_ || !other->fits(shape().periods, shape().courses))
+      return nullptr;
+    trees.insert(trees.end(), other->trees_.begin(), other->trees_.end());
+  }
+  return std::make_unique<HiddenTreeEmission>(std::move(trees), retakes_);
 }
 
 std::unique_ptr<Emission> HiddenTreeEmission::reordered(std::span<const Id> order) const {

@@ -15,7 +15,11 @@
 
 namespace desirepath::inline emissions {
 
-class HiddenTreeEmission : public Emission, public TiesCourses, public KnowsRetakes, public Publishable {
+class HiddenTreeEmission : public Emission,
+                           public TiesCourses,
+                           public KnowsRetakes,
+                           public Publishable,
+                           public FormsCommittees {
  public:
   static constexpr std::string_view family_name = "hidden-tree";
   /// One tree a state, all of the step's shape.
@@ -44,6 +48,8 @@ class HiddenTreeEmission : public Emission, public TiesCourses, public KnowsReta
   const RowMatrix& retakes(Id state) const override {
     return trees_[static_cast<std::size_t>(state)]->parameters().retake;
   }
+  Id hidden_values() const override { return trees_.front()->state_count(); }
+  std::unique_ptr<Emission> joined(std::span<const std::shared_ptr<const Emission>> all) const override;
   std::int64_t parameter_count() const override;
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
   void save(ArchiveWriter& archive, const std::string& prefix) const override;
@@ -90,7 +96,7 @@ struct HiddenTreeOptions {
   }
 };
 
-class HiddenTreeLearner : public EmissionLearner, public LeavesRowsOut {
+class HiddenTreeLearner : public EmissionLearner, public LeavesRowsOut, public CountsWhileScoring {
  public:
   HiddenTreeLearner(const HiddenTreeOptions& options, const StepShape& shape);
   std::string_view family() const override { return HiddenTreeEmission::family_name; }
@@ -99,12 +105,15 @@ class HiddenTreeLearner : public EmissionLearner, public LeavesRowsOut {
   std::unique_ptr<EmissionStep> first_step(const RowSurvey& survey, Id states,
                                            const RandomStream& stream) const override;
   std::unique_ptr<EmissionStep> step(const RowSurvey& survey, const Emission& previous) const override;
+  Pass score_and_count(const StepRows& rows, const Emission& emission, const RowMatrix& responsibilities,
+                       const Executor& executor) const override;
   std::unique_ptr<LeftOut> leave_out(const StepRows& rows, Statistics sums, const RowSurvey& survey,
                                      const Emission& emission) const override;
   std::optional<std::string> incompatibility(const Emission& emission) const override;
   double log_prior(const RowSurvey& survey, const Emission& emission) const override;
   bool needs_previous(const RowSurvey&) const override { return true; }
   double memory_estimate(Id bits, Id states, int threads) const override;
+  double kept_bytes(const StepRows& rows) const override;
   double work_estimate(const StepRows& rows, Id states) const override;
   std::vector<EmissionNote> notes(const RowSurvey& survey, const Vector& state_weights) const override;
 

@@ -129,20 +129,28 @@ std::unique_ptr<EmissionStep> HiddenTreeLearner::first_step(const RowSurvey&, Id
   return std::make_unique<FirstTrees>(options_, shape_, states, stream);
 }
 
+CountsWhileScoring::Pass HiddenTreeLearner::score_and_count(const StepRows& rows, const Emission& emission,
+                                                            const RowMatrix& responsibilities,
+                                                            const Executor& executor) const {
+  const auto& trees = as_hidden_tree(emission).trees();
+  const Matrix weights = responsibilities;  // each state's weights side by side
+  Pass pass{{RowMatrix(rows.row_count(), std::ssize(trees)), {}}, {}};
+  for (std::size_t k = 0; k < trees.size(); ++k) {
+    const auto plan = trees[k]->state_count() > 1 ? plans_of(timings(rows)).get(trees[k]->shape(), executor) : nullptr;
+    const auto state = static_cast<Index>(k);
+    const HiddenTreeExpectation found =
+        HiddenTreePasses(timings(rows), plan).expect(*trees[k], column_of(weights, state), executor);
+    pass.scores.log_likelihood.col(state) = found.log_probability;
+    add_to_statistics(found.counts, pass.sums);
+  }
+  return pass;
+}
+
 std::unique_ptr<EmissionStep> HiddenTreeLearner::step(const RowSurvey& survey, const Emission& previous) const {
   const auto& before = as_hidden_tree(previous).trees();
-  const auto count = [this, &before](const StepRows& rows, const RowMatrix& responsibilities,
-                                     const Executor& executor) {
-    const Matrix weights = responsibilities;
-    Statistics sums;
-    for (std::size_t k = 0; k < before.size(); ++k) {
-      const auto plan = before[k]->state_count() > 1
-                            ? plans_of(rows, shape_, options_.retakes).get(before[k]->shape(), executor)
-                            : nullptr;
-      HiddenTreePasses passes(timings(rows), plan);
-      add_to_statistics(passes.expect(*before[k], column_of(weights, static_cast<Index>(k)), executor).counts, sums);
-    }
-    return sums;
+  const auto count = [this, &previous](const StepRows& rows, const RowMatrix& responsibilities,
+                                       const Executor& executor) {
+    return score_and_count(rows, previous, responsibilities, executor).sums;
   };
   const auto maximise = [options = options_, prior = PriorSizes(options_, survey), &before](Statistics sums,
                                                                                             const Executor&) {
@@ -247,6 +255,11 @@ double HiddenTreeLearner::memory_estimate(Id, Id states, int) const {
   const double h = options_.states_for(infinity), links = 8.0 * shape_.courses * h * std::ceil(h / 8) * 8;
   // The tree both ways round, old and new; sums side by side; a little for messages.
   return (states * 6 + std::clamp(256.0 * 1024 * 1024 / links, 2.0, 16.0) + 3) * links;
+}
+
+double HiddenTreeLearner::kept_bytes(const StepRows& rows) const {
+  // A course taken is a number among the timings, half of one in the blocks, and three in each of two plans.
+  return 30.0 * static_cast<double>(rows.all_taken().one_count());
 }
 
 double HiddenTreeLearner::work_estimate(const StepRows& rows, Id states) const {

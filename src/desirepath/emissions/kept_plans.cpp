@@ -32,10 +32,8 @@ std::shared_ptr<const TreePlan> KeptPlans::get(const DependencyTree& shape, cons
   return made;
 }
 
-const KeptPlans& plans_of(const StepRows& rows, const StepShape& shape, Retakes retakes) {
-  const std::string key = retakes == Retakes::learned ? "tree plans" : "tree plans without retakes";
-  const TimingRows& timings = timings_of(rows, shape, retakes);
-  return rows.kept<KeptPlans>(key, [&] { return std::make_shared<const KeptPlans>(timings); });
+const KeptPlans& plans_of(const TimingRows& timings) {
+  return timings.kept<KeptPlans>("plans", [&] { return std::make_shared<const KeptPlans>(timings); });
 }
 
 }  // namespace desirepath::inline emissions

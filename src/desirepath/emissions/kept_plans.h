@@ -31,7 +31,7 @@ class KeptPlans {
   mutable std::list<Kept> plans_;  // the one used last first
 };
 
-/// Of the timings that are kept with the rows.
-const KeptPlans& plans_of(const StepRows& rows, const StepShape& shape, Retakes retakes);
+/// Kept with the timings.
+const KeptPlans& plans_of(const TimingRows& timings);
 
 }  // namespace desirepath::inline emissions

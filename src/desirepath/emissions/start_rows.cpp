@@ -33,13 +33,17 @@ StartRows::StartRows(const StepRows& rows, const TimingRows& timings, std::span<
     : rows_(rows), timings_(timings), weights_(weights), cut_(timings) {}
 
 const Vector& StartRows::weights_of_kinds() const {
+  if (std::ranges::equal(weights_, rows_.weights())) {
+    return timings_.kept<Vector>("weights of kinds",
+                                 [&] { return std::make_shared<const Vector>(weigh_kinds(timings_, weights_)); });
+  }
   std::call_once(weighed_, [&] { weights_of_kinds_ = weigh_kinds(timings_, weights_); });
   return weights_of_kinds_;
 }
 
 const RowBlocks& StartRows::blocks(const Executor& executor) const {
-  std::call_once(cut_into_blocks_, [&] { blocks_ = std::make_unique<RowBlocks>(rows_, timings_, cut_, executor); });
-  return *blocks_;
+  return timings_.kept<RowBlocks>("blocks",
+                                  [&] { return std::make_shared<const RowBlocks>(rows_, timings_, cut_, executor); });
 }
 
 }  // namespace desirepath::inline emissions

@@ -19,8 +19,10 @@ class StartRows {
   const TimingRows& timings() const { return timings_; }
   std::span<const double> weights() const { return weights_; }
   const RowLanes& cut() const { return cut_; }
-  /// Weight of the rows by what they know of a course: kinds. Made when first asked for, as the blocks are.
+  /// Weight of the rows by what they know of a course: kinds. Kept with the timings where the weights are the rows'
+  /// own.
   const Vector& weights_of_kinds() const;
+  /// Kept with the timings.
   const RowBlocks& blocks(const Executor& executor) const;
 
  private:
@@ -28,9 +30,8 @@ class StartRows {
   const TimingRows& timings_;
   std::span<const double> weights_;
   RowLanes cut_;
-  mutable std::once_flag weighed_, cut_into_blocks_;
+  mutable std::once_flag weighed_;
   mutable Vector weights_of_kinds_;
-  mutable std::unique_ptr<RowBlocks> blocks_;
 };
 
 }  // namespace desirepath::inline emissions
