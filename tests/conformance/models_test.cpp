@@ -162,7 +162,8 @@ TEST_P(Conformance, ComesBackFromItsFile) {
   EXPECT_TRUE((before.value.array() == after.value.array()).all());
   EXPECT_EQ(test::bytes_of_model(*loaded.model), bytes);
   EXPECT_EQ(loaded.model->name(), chain.name());
-  EXPECT_EQ(loaded.model->hidden_states() != nullptr, chain.hidden_states() != nullptr);
+  // The members of a committee are no kinds of students.
+  EXPECT_EQ(loaded.model->hidden_states() != nullptr, standard_catalog().model(GetParam().model).structure.has_value());
   EXPECT_EQ(loaded.model->parameter_count(), chain.parameter_count());
 }
 

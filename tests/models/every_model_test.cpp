@@ -89,8 +89,9 @@ class PoorData {
   }
 
   void expect_simplexes() const {
-    const auto* chain = dynamic_cast<const HiddenChain*>(&model_);
-    if (chain == nullptr) return;
+    const auto* has = offered<HasChain>(model_);
+    if (has == nullptr) return;
+    const HiddenChain* chain = &has->chain();
     const auto expect_rows = [](const Matrix& rows) {
       EXPECT_GE(rows.minCoeff(), 0);
       EXPECT_LT((rows.rowwise().sum().array() - 1).abs().maxCoeff(), 1e-12);

@@ -93,7 +93,7 @@ TEST(Publication, HiddenValuesOfFewStudentsHaveTheCoursesOwnShares) {
   EXPECT_GT(report.values_pooled, 20);  // 230 students among 8 values
   EXPECT_LT(report.values_pooled, report.values);
   EXPECT_LT(report.log_likelihood, report.log_likelihood_before);
-  const auto& chain = dynamic_cast<const HiddenChain&>(*fit.model);
+  const HiddenChain& chain = offered<HasChain>(*fit.model)->chain();
   const auto& trees = dynamic_cast<const HiddenTreeEmission&>(*chain.parameters().emissions.front()).trees();
   std::int64_t as_the_course = 0;
   for (const auto& tree : trees) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "desirepath/emissions/capabilities.h"
 #include "desirepath/models/hidden_chain.h"
 #include "desirepath/models/model_file.h"
 #include "desirepath/models/training.h"
@@ -18,7 +19,7 @@ inline FitResult fit(const Cohort& cohort, const FitOptions& options, int thread
 
 /// The chain a fit made.
 inline const HiddenChain& chain_of(const FitResult& fit) {
-  return dynamic_cast<const HiddenChain&>(*fit.model);
+  return offered<HasChain>(*fit.model)->chain();
 }
 
 /// The file of a fit's model, with what was said of its training or without.

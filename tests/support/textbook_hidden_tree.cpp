@@ -1,8 +1,53 @@
 #include "support/textbook_hidden_tree.h"
 
 #include <cmath>
+#include <string>
+#include <vector>
 
 namespace desirepath::test {
+
+EvidenceBatch odd_students(std::int64_t count, const StepShape& shape, RandomStream stream) {
+  const auto [periods, courses] = shape;
+  std::vector<std::string> ids;
+  std::vector<Presence> presence;
+  BinaryMatrixBuilder taken(shape.bits()), exceptions(shape.bits());
+  for (std::int64_t s = 0; s < count; ++s) {
+    ids.push_back("s" + std::to_string(s));
+    for (Id t = 0; t < periods; ++t) {
+      const double kind = stream.uniform();
+      const bool known = s == 0 || t == 0 || kind < 0.7;
+      presence.push_back(known ? Presence::present : Presence::unknown);
+      for (Id c = 0; c < courses; ++c) {
+        const Id bit = t * courses + c;
+        const bool takes = s != 0 && (c == 4 && t == 0 ? true : stream.uniform() < 0.18);
+        const bool odd = s != 0 && s % 5 == 0 && stream.uniform() < 0.1;  // against its period
+        if (known ? takes && !odd : takes && odd) taken.add(bit);
+        if (known ? odd : odd && !takes) exceptions.add(bit);
+      }
+      taken.finish_row();
+      exceptions.finish_row();
+    }
+  }
+  return {periods, courses, ids, presence, std::move(taken).build(), std::move(exceptions).build()};
+}
+
+HiddenTreeParameters started_tree(const StepRows& rows, const StepShape& shape, std::span<const double> weights,
+                                  const HiddenTreeOptions& options, const RandomStream& stream,
+                                  const Executor& executor) {
+  const TimingRows timings(rows, shape, options.retakes);
+  const StartRows start_rows(rows, timings, weights);
+  TreeGround ground(options, shape);
+  while (!ground.take(ground.count(start_rows, executor), executor)) {
+  }
+  HiddenTreeStart start(ground, options, stream);
+  while (!start.take(start.count(start_rows, executor))) {
+  }
+  return start.take_parameters();
+}
+
+HiddenTreePasses planned_passes(const TimingRows& timings, const DependencyTree& shape, const Executor& executor) {
+  return HiddenTreePasses(timings, std::make_shared<const TreePlan>(shape, timings, RowLanes(timings), executor));
+}
 
 DenseTreePass dense_tree_pass(const HiddenTreeParameters& tree, const Eigen::MatrixXi& known) {
   const Id courses = tree.courses(), periods = tree.periods(), h = tree.states();
@@ -54,7 +99,9 @@ DenseTreePass dense_tree_pass(const HiddenTreeParameters& tree, const Eigen::Mat
   const double sum = tree.initial.dot(below.row(root).transpose());
   pass.log_probability = scale[root] + std::log(sum);
   pass.posterior.resize(courses, h);
-  pass.counts.pairs = RowMatrix::Zero(courses * h, h);
+  pass.counts = HiddenTreeCounts(courses, h, periods);
+  auto pairs = pass.counts.pairs(), timing = pass.counts.timing(), risk = pass.counts.risk(),
+       retaken = pass.counts.retaken();
   for (const Id c : order) {
     const Id parent = tree.parents[static_cast<std::size_t>(c)];
     if (parent < 0) {
@@ -63,28 +110,26 @@ DenseTreePass dense_tree_pass(const HiddenTreeParameters& tree, const Eigen::Mat
     }
     for (Id above = 0; above < h; ++above) {
       for (Id z = 0; z < h; ++z)
-        pass.counts.pairs(c * h + above, z) =
+        pairs(c * h + above, z) =
             pass.posterior(parent, above) * tree.transition(c * h + above, z) * below(c, z) / message(c, above);
     }
-    pass.posterior.row(c) = pass.counts.pairs.middleRows(c * h, h).colwise().sum();
+    pass.posterior.row(c) = pairs.middleRows(c * h, h).colwise().sum();
   }
-  pass.counts.root = pass.posterior.row(root).transpose();
+  pass.counts.root() = pass.posterior.row(root);
   pass.timing = RowMatrix::Zero(courses, periods + 1);
-  pass.counts.timing.resize(courses * h, periods + 1);
-  pass.counts.risk = pass.counts.retaken = RowMatrix::Zero(courses, periods);
   for (Id c = 0; c < courses; ++c) {
     for (Id z = 0; z < h; ++z) {
       for (Id v = 0; v <= periods; ++v) {
         const double mass = pass.posterior(c, z) * tree.timing(c * h + z, v) * e(c, v) / own(c, z);
-        pass.counts.timing(c * h + z, v) = mass;
+        timing(c * h + z, v) = mass;
         pass.timing(c, v) += mass;
       }
     }
     for (Id t = 1; t <= periods; ++t) {
       if (known(c, t - 1) == 2) continue;
       for (Id v = 1; v < t; ++v) {
-        pass.counts.risk(c, t - 1) += pass.timing(c, v);
-        if (known(c, t - 1) == 1) pass.counts.retaken(c, t - 1) += pass.timing(c, v);
+        risk(c, t - 1) += pass.timing(c, v);
+        if (known(c, t - 1) == 1) retaken(c, t - 1) += pass.timing(c, v);
       }
     }
   }
@@ -95,21 +140,21 @@ HiddenTreeParameters dense_tree_step(const HiddenTreeParameters& before, const H
                                      double timing, double retake) {
   const Id courses = before.courses(), periods = before.periods(), h = before.states();
   HiddenTreeParameters next = before;
-  const double total = counts.root.sum();
+  const double total = counts.root().sum();
   for (Id z = 0; z < h; ++z)
-    next.initial[z] = (counts.root[z] + link * h * before.centres.states[z]) / (total + link * h);
+    next.initial[z] = (counts.root()(0, z) + link * h * before.centres.states[z]) / (total + link * h);
   for (Id c = 0; c < courses; ++c) {
     for (Id z = 0; z < h; ++z) {
       const Index row = c * h + z;
       for (Id to = 0; to < h && before.parents[static_cast<std::size_t>(c)] >= 0; ++to)
-        next.transition(row, to) =
-            (counts.pairs(row, to) + link * h * before.centres.states[to]) / (counts.pairs.row(row).sum() + link * h);
+        next.transition(row, to) = (counts.pairs()(row, to) + link * h * before.centres.states[to]) /
+                                   (counts.pairs().row(row).sum() + link * h);
       for (Id v = 0; v <= periods; ++v)
-        next.timing(row, v) =
-            (counts.timing(row, v) + timing * before.centres.timing(c, v)) / (counts.timing.row(row).sum() + timing);
+        next.timing(row, v) = (counts.timing()(row, v) + timing * before.centres.timing(c, v)) /
+                              (counts.timing().row(row).sum() + timing);
     }
     for (Id t = 1; t < periods; ++t)
-      next.retake(c, t) = (counts.retaken(c, t) + retake * before.centres.retake[t]) / (counts.risk(c, t) + retake);
+      next.retake(c, t) = (counts.retaken()(c, t) + retake * before.centres.retake[t]) / (counts.risk()(c, t) + retake);
   }
   return next;
 }

@@ -1,10 +1,24 @@
 // A hidden tree by the book: every course of every row, every hidden value, nothing shared between rows.
 #pragma once
 
-#include "desirepath/emissions/hidden_tree_counts.h"
+#include "desirepath/core/random_stream.h"
+#include "desirepath/emissions/hidden_tree_passes.h"
+#include "desirepath/emissions/hidden_tree_start.h"
 #include "desirepath/transcripts/evidence.h"
 
 namespace desirepath::test {
+
+/// Students with whole periods unknown, single bits unknown or known alone, one who took nothing, and a course
+/// everybody takes at once.
+EvidenceBatch odd_students(std::int64_t count, const StepShape& shape, RandomStream stream);
+
+/// The tree that learning starts from, on rows that are all here.
+HiddenTreeParameters started_tree(const StepRows& rows, const StepShape& shape, std::span<const double> weights,
+                                  const HiddenTreeOptions& options, const RandomStream& stream,
+                                  const Executor& executor);
+
+/// Passes with a plan of their own.
+HiddenTreePasses planned_passes(const TimingRows& timings, const DependencyTree& shape, const Executor& executor);
 
 struct DenseTreePass {
   double log_probability = 0;

@@ -202,12 +202,8 @@ HiddenChain random_chain(const std::string& model, const EmissionTruth& truth, I
   // A committee of trees is a chain of one step whose states are the trees, each as likely as the others.
   const bool is_committee = !entry.structure.has_value();
   const TimeStructure structure = entry.structure.value_or(TimeStructure::one_step);
-  ChainIdentity identity{model,
-                         truth.family,
-                         truth.family == entry.default_emission,
-                         structure,
-                         small_schema(courses, periods),
-                         /*has_kinds=*/!is_committee};
+  ChainIdentity identity{model, truth.family, truth.family == entry.default_emission, structure,
+                         small_schema(courses, periods)};
   const StepLayout layout = StepLayout::of(structure, periods);
   const bool chain = layout.step_count() > 1;
   const Id all = states + (with_left && chain ? 1 : 0);

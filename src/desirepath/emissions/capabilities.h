@@ -53,6 +53,17 @@ class TiesCourses {
   virtual std::vector<CourseLink> links() const = 0;
 };
 
+/// Its states can be members of a committee: each has hidden variables of its own, and those of several emissions can
+/// stand side by side.
+class FormsCommittees {
+ public:
+  virtual ~FormsCommittees() = default;
+  /// Values of a hidden variable.
+  virtual Id hidden_values() const = 0;
+  /// The states of all, in their order. Null: they do not fit each other.
+  virtual std::unique_ptr<Emission> joined(std::span<const std::shared_ptr<const Emission>> all) const = 0;
+};
+
 /// Knows how often a course is taken again.
 class KnowsRetakes {
  public:
@@ -159,6 +170,18 @@ class ReopensEmissions {
   virtual ~ReopensEmissions() = default;
   /// Null: it has the form already.
   virtual std::unique_ptr<Emission> reopened(const Emission& emission) const = 0;
+};
+
+/// Scores rows and counts them in one pass, where their responsibilities are known before their scores: with one state.
+class CountsWhileScoring {
+ public:
+  struct Pass {
+    RowScores scores;
+    Statistics sums;  // what step(survey, emission).count() finds with these responsibilities
+  };
+  virtual ~CountsWhileScoring() = default;
+  virtual Pass score_and_count(const StepRows& rows, const Emission& emission, const RowMatrix& responsibilities,
+                               const Executor& executor) const = 0;
 };
 
 /// Sums a student's log-likelihood from terms that are larger than itself: what rounding may take from it follows them.

@@ -1,8 +1,10 @@
 #include "desirepath/emissions/course_timings.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <map>
+#include <numeric>
 
 namespace desirepath::inline emissions {
 
@@ -47,82 +49,159 @@ TimingPattern::TimingPattern(const UnknownBits& unknown, const StepShape& shape,
     for (Id c = 0; c < shape.courses; ++c)
       count += unknown.contains(t * shape.courses + c) ? 1 : 0;
     period_unknown.push_back(2 * count > shape.courses);
-    if (period_unknown.back()) rest_ += unknown_bit * place_of(t);
+    if (period_unknown.back()) baseline_ += unknown_bit * place_of(t);
   }
   if (unknown.bits.empty()) return;
   for (Id c = 0; c < shape.courses; ++c) {
     TimingCode code = 0;
     for (Id t = 0; t < shape.periods; ++t)
       code += (unknown.contains(t * shape.courses + c) ? unknown_bit : not_taken) * place_of(t);
-    if (code != rest_) departing_.push_back({c, code});
+    if (code != baseline_) departing_.push_back({c, code});
   }
 }
 
-Id TimingPattern::changes(std::span<const Id> taken, std::vector<CourseTiming>& found) const {
-  found.assign(departing_.begin(), departing_.end());
-  Id dropped = 0;
-  for (const Id bit : taken) {
-    const Id course = bit % shape_.courses;
-    auto entry = std::ranges::lower_bound(found, course, {}, &CourseTiming::course);
-    if (entry == found.end() || entry->course != course) entry = found.insert(entry, {course, rest_});
-    const TimingCode place = place_of(bit / shape_.courses), digit = entry->code / place % 3;
-    // Bits come in the order of periods: an earlier one of the course is in the code already.
-    bool again = false;
-    for (TimingCode earlier = entry->code % place; earlier > 0; earlier /= 3)
-      again = again || earlier % 3 == taken_bit;
-    const bool drops = again && retakes_ == Retakes::never;
-    dropped += drops ? 1 : 0;
-    entry->code += ((drops ? not_taken : taken_bit) - digit) * place;
+namespace {
+
+/// Numbers pairs of course and code in the order they are met.
+class KindNumbers {
+ public:
+  std::int32_t number(const CourseTiming& kind) {
+    if (2 * kinds_.size() >= places_.size()) grow();
+    std::int32_t& place = places_[find(kind)];
+    if (place < 0) {
+      place = static_cast<std::int32_t>(kinds_.size());
+      kinds_.push_back(kind);
+    }
+    return place;
   }
-  return dropped;
+  const std::vector<CourseTiming>& kinds() const { return kinds_; }
+
+ private:
+  std::size_t find(const CourseTiming& kind) const {
+    const std::size_t mask = places_.size() - 1;
+    const auto key = static_cast<std::uint64_t>(kind.course) << 32 | static_cast<std::uint32_t>(kind.code);
+    std::size_t at = (key * 0x9e3779b97f4a7c15ULL >> 32) & mask;
+    while (places_[at] >= 0 && kinds_[static_cast<std::size_t>(places_[at])] != kind)
+      at = (at + 1) & mask;
+    return at;
+  }
+  void grow() {
+    places_.assign(std::max<std::size_t>(1 << 12, 2 * places_.size()), -1);
+    for (std::size_t k = 0; k < kinds_.size(); ++k)
+      places_[find(kinds_[k])] = static_cast<std::int32_t>(k);
+  }
+
+  std::vector<std::int32_t> places_;
+  std::vector<CourseTiming> kinds_;
+};
+
+/// What rows of one pattern after the other change.
+class RowChanges {
+ public:
+  RowChanges(const StepShape& shape, Retakes retakes)
+      : shape_(shape),
+        retakes_(retakes),
+        code_(static_cast<std::size_t>(shape.courses)),
+        changed_((code_.size() + 63) / 64) {}
+
+  /// Calls take with each changed course, ascending. Returns the retakes read as none.
+  template <class Take>
+  Id visit(const TimingPattern& pattern, std::span<const Id> taken, const Take& take) {
+    for (const CourseTiming& departing : pattern.departing())
+      change(departing.course) = departing.code;
+    Id dropped = 0, first = 0;
+    TimingCode place = 1;
+    for (const Id bit : taken) {
+      // Bits come in the order of periods.
+      for (; bit >= first + shape_.courses; first += shape_.courses)
+        place *= 3;
+      const Id course = bit - first;
+      const bool is_known = is_changed(course);
+      TimingCode& code = change(course);
+      if (!is_known) code = pattern.baseline();
+      const bool drops = retakes_ == Retakes::never && taken_before(code, place);
+      dropped += drops ? 1 : 0;
+      code += ((drops ? not_taken : taken_bit) - code / place % 3) * place;
+    }
+    for (std::size_t word = 0; word < changed_.size(); ++word) {
+      for (; changed_[word] != 0; changed_[word] &= changed_[word] - 1) {
+        const auto course = static_cast<Id>(64 * word + static_cast<std::size_t>(std::countr_zero(changed_[word])));
+        take(CourseTiming{course, code_[static_cast<std::size_t>(course)]});
+      }
+    }
+    return dropped;
+  }
+
+ private:
+  static bool taken_before(TimingCode code, TimingCode place) {
+    for (TimingCode earlier = code % place; earlier > 0; earlier /= 3) {
+      if (earlier % 3 == taken_bit) return true;
+    }
+    return false;
+  }
+  bool is_changed(Id course) const {
+    return (changed_[static_cast<std::size_t>(course) / 64] >> (course % 64) & 1) != 0;
+  }
+  TimingCode& change(Id course) {
+    changed_[static_cast<std::size_t>(course) / 64] |= std::uint64_t{1} << (course % 64);
+    return code_[static_cast<std::size_t>(course)];
+  }
+
+  StepShape shape_;
+  Retakes retakes_;
+  std::vector<TimingCode> code_;
+  std::vector<std::uint64_t> changed_;  // courses, a bit each
+};
+
+}  // namespace
+
+Id TimingPattern::changes(std::span<const Id> taken, std::vector<CourseTiming>& found) const {
+  found.clear();
+  return RowChanges(shape_, retakes_).visit(*this, taken, [&](const CourseTiming& change) { found.push_back(change); });
 }
 
 TimingRows::TimingRows(const StepRows& rows, const StepShape& shape, Retakes retakes) : shape_(shape) {
   std::vector<TimingPattern> patterns;
-  std::vector<std::size_t> group_of;  // by pattern
   std::map<TimingCode, std::size_t> groups;
+  std::vector<std::size_t> group_of;  // by pattern
   for (Id p = 0; p < rows.pattern_count(); ++p) {
     patterns.emplace_back(rows.unknown(p), shape, retakes);
-    const auto [entry, is_new] = groups.emplace(patterns.back().rest(), groups_.size());
-    if (is_new) groups_.push_back({patterns.back().rest(), {}});
+    const auto [entry, is_new] = groups.emplace(patterns.back().baseline(), groups_.size());
+    if (is_new) groups_.push_back({patterns.back().baseline(), {}});
     group_of.push_back(entry->second);
   }
-  // The codes of each course in the order they are met, then by size.
-  std::vector<std::vector<TimingCode>> codes(static_cast<std::size_t>(shape.courses));
-  for (std::vector<TimingCode>& of_course : codes) {
-    for (const Group& group : groups_)
-      of_course.push_back(group.rest);
+  KindNumbers numbers;
+  for (const Group& group : groups_) {
+    for (Id c = 0; c < shape.courses; ++c)
+      baseline_kinds_.push_back(numbers.number({c, group.baseline}));
   }
-  change_begin_ = {0};
-  std::vector<CourseTiming> found;
+  change_begin_.reserve(static_cast<std::size_t>(rows.row_count()) + 1);
+  change_begin_.push_back(0);
+  changes_.reserve(rows.all_taken().columns().size());
+  RowChanges row_changes(shape, retakes);
   for (std::int64_t row = 0; row < rows.row_count(); ++row) {
     const auto pattern = static_cast<std::size_t>(rows.pattern_of(row));
     groups_[group_of[pattern]].rows.push_back(row);
-    dropped_retakes_ += patterns[pattern].changes(rows.taken(row), found);
-    for (const CourseTiming& change : found) {
-      std::vector<TimingCode>& known = codes[static_cast<std::size_t>(change.course)];
-      if (std::ranges::find(known, change.code) == known.end()) known.push_back(change.code);
-      changes_.push_back({change.course, change.code});  // the code, until kinds have their numbers
-    }
-    change_begin_.push_back(static_cast<std::int64_t>(changes_.size()));
+    dropped_retakes_ += row_changes.visit(patterns[pattern], rows.taken(row), [&](const CourseTiming& change) {
+      changes_.push_back(numbers.number(change));
+    });
+    change_begin_.push_back(std::ssize(changes_));
   }
-  std::vector<std::int32_t> first;  // kind of each course
-  for (Id c = 0; c < shape.courses; ++c) {
-    first.push_back(static_cast<std::int32_t>(kinds_.size()));
-    std::ranges::sort(codes[static_cast<std::size_t>(c)]);
-    for (const TimingCode code : codes[static_cast<std::size_t>(c)])
-      kinds_.push_back({c, code});
+  changes_.shrink_to_fit();
+  // By course, then by code.
+  std::vector<std::int32_t> order(numbers.kinds().size()), renumbered(order.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, {}, [&](std::int32_t k) {
+    const CourseTiming& kind = numbers.kinds()[static_cast<std::size_t>(k)];
+    return std::pair(kind.course, kind.code);
+  });
+  for (const std::int32_t k : order) {
+    renumbered[static_cast<std::size_t>(k)] = static_cast<std::int32_t>(kinds_.size());
+    kinds_.push_back(numbers.kinds()[static_cast<std::size_t>(k)]);
   }
-  const auto kind_of = [&](Id course, TimingCode code) {
-    const std::vector<TimingCode>& known = codes[static_cast<std::size_t>(course)];
-    return first[static_cast<std::size_t>(course)] +
-           static_cast<std::int32_t>(std::ranges::lower_bound(known, code) - known.begin());
-  };
-  for (Change& change : changes_)
-    change.kind = kind_of(change.course, change.kind);
-  for (const Group& group : groups_) {
-    for (Id c = 0; c < shape.courses; ++c)
-      rest_kinds_.push_back(kind_of(c, group.rest));
+  for (auto* list : {&changes_, &baseline_kinds_}) {
+    for (std::int32_t& kind : *list)
+      kind = renumbered[static_cast<std::size_t>(kind)];
   }
 }
 

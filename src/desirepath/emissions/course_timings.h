@@ -39,14 +39,16 @@ class TimingPattern {
  public:
   TimingPattern(const UnknownBits& unknown, const StepShape& shape, Retakes retakes);
   /// What is known of a course of which nothing was taken and that does not depart.
-  TimingCode rest() const { return rest_; }
-  /// Courses whose code is not rest() for a row with these taken bits, ascending. Returns the retakes read as none.
+  TimingCode baseline() const { return baseline_; }
+  /// Courses whose code is not baseline() for a row with these taken bits, ascending. Returns the retakes read as none.
   Id changes(std::span<const Id> taken, std::vector<CourseTiming>& found) const;
+  /// Courses that depart with nothing taken, ascending.
+  const std::vector<CourseTiming>& departing() const { return departing_; }
 
  private:
   StepShape shape_;
   Retakes retakes_;
-  TimingCode rest_ = 0;
+  TimingCode baseline_ = 0;
   std::vector<CourseTiming> departing_;  // with nothing taken
 };
 
@@ -58,39 +60,43 @@ class TimingRows {
   const StepShape& shape() const { return shape_; }
   /// Rows whose unmentioned courses are known alike.
   struct Group {
-    TimingCode rest = 0;
+    TimingCode baseline = 0;
     std::vector<std::int64_t> rows;  // ascending
   };
   const std::vector<Group>& groups() const { return groups_; }
 
-  /// The courses a row changes, each by the number of its kind.
-  struct Change {
-    Id course = 0;
-    std::int32_t kind = 0;
-  };
-  std::span<const Change> changes(std::int64_t row) const {
+  /// The kinds of the courses that a row changes, in ascending order of courses.
+  std::span<const std::int32_t> changes(std::int64_t row) const {
     const auto begin = static_cast<std::size_t>(change_begin_[static_cast<std::size_t>(row)]);
     const auto end = static_cast<std::size_t>(change_begin_[static_cast<std::size_t>(row) + 1]);
     return {changes_.data() + begin, end - begin};
   }
-  /// (course, code) pairs that occur, at rest or in a row; those of a course stand together, by code.
+  /// Over all rows.
+  std::size_t change_count() const { return changes_.size(); }
+  /// (course, code) pairs that occur, in a baseline or in a row; those of a course stand together, by code.
   const std::vector<CourseTiming>& kinds() const { return kinds_; }
   /// Retakes read as none, over the distinct rows.
   std::int64_t dropped_retakes() const { return dropped_retakes_; }
-  /// By course: the kind it has at rest in a group.
-  std::span<const std::int32_t> rest_kinds(std::size_t group) const {
+  /// Another form of the same rows: made when first asked for, kept as long as they.
+  template <class Form>
+  const Form& kept(const std::string& key, const std::function<std::shared_ptr<const Form>()>& make) const {
+    return forms_.get<Form>(key, make);
+  }
+  /// By course: the kind it has in the baseline of a group.
+  std::span<const std::int32_t> baseline_kinds(std::size_t group) const {
     const auto courses = static_cast<std::size_t>(shape_.courses);
-    return {rest_kinds_.data() + group * courses, courses};
+    return {baseline_kinds_.data() + group * courses, courses};
   }
 
  private:
   StepShape shape_;
   std::vector<Group> groups_;
   std::vector<std::int64_t> change_begin_;
-  std::vector<Change> changes_;
+  std::vector<std::int32_t> changes_;
   std::vector<CourseTiming> kinds_;
-  std::vector<std::int32_t> rest_kinds_;  // groups by courses
+  std::vector<std::int32_t> baseline_kinds_;  // groups by courses
   std::int64_t dropped_retakes_ = 0;
+  KeptForms forms_;
 };
 
 /// Made once and kept with the rows.

@@ -4,7 +4,9 @@
 #include <array>
 
 #include "desirepath/core/text.h"
-#include "desirepath/emissions/hidden_tree_counts.h"
+#include "desirepath/emissions/hidden_tree_passes.h"
+#include "desirepath/emissions/hidden_tree_row.h"
+#include "desirepath/emissions/kept_plans.h"
 
 namespace desirepath::inline emissions {
 
@@ -25,10 +27,10 @@ std::unique_ptr<HiddenTreeEmission> HiddenTreeEmission::load(const ArchiveReader
   return std::make_unique<HiddenTreeEmission>(std::move(trees), never[0] != 0 ? Retakes::never : Retakes::learned);
 }
 
-const RestMessages& HiddenTreeEmission::rest(std::size_t state, TimingCode code) const {
-  const std::lock_guard lock(rest_mutex_);
-  std::unique_ptr<RestMessages>& messages = rest_[{state, code}];
-  if (!messages) messages = std::make_unique<RestMessages>(*trees_[state], code);
+const BaselineMessages& HiddenTreeEmission::baseline(std::size_t state, TimingCode code) const {
+  const std::lock_guard lock(baseline_mutex_);
+  std::unique_ptr<BaselineMessages>& messages = baseline_[{state, code}];
+  if (!messages) messages = std::make_unique<BaselineMessages>(*trees_[state], code);
   return *messages;
 }
 
@@ -40,8 +42,11 @@ std::span<const LikelihoodKind> HiddenTreeEmission::likelihood_kinds() const {
 RowScores HiddenTreeEmission::score(const StepRows& rows, LikelihoodKind, Precision, const Executor& executor) const {
   const TimingRows& timings = timings_of(rows, shape(), retakes_);
   RowScores scores{RowMatrix(rows.row_count(), state_count()), {}};
+  // Rows that are only scored are so once: no plan is worth keeping for that.
+  const KeptPlans& plans = plans_of(timings);
   for (std::size_t k = 0; k < trees_.size(); ++k)
-    scores.log_likelihood.col(static_cast<Index>(k)) = score_hidden_tree(*trees_[k], timings, executor);
+    scores.log_likelihood.col(static_cast<Index>(k)) =
+        HiddenTreePasses(timings, plans.find(trees_[k]->shape())).score(*trees_[k], executor);
   return scores;
 }
 
@@ -53,12 +58,11 @@ class HiddenTreeGiven : public GivenPattern {
       : emission_(emission), unknown_(unknown), pattern_(unknown, emission.shape(), emission.retakes()) {}
 
   void marginals(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out) const override {
-    RowMatrix posterior;
     std::vector<double> weights(static_cast<std::size_t>(emission_.shape().periods) + 1);
     for (std::size_t k = 0; k < emission_.trees().size(); ++k) {
       const HiddenTree& tree = *emission_.trees()[k];
-      Row row(*this, k, taken);
-      row.pass.posterior(posterior);
+      const Row row(*this, k, taken);
+      const RowMatrix posterior = row.way->posterior();
       for (std::size_t i = 0; i < asked.size(); ++i) {
         double& answer = out(static_cast<Index>(k), static_cast<Index>(i));
         if (!unknown_.contains(asked[i])) {
@@ -85,9 +89,9 @@ class HiddenTreeGiven : public GivenPattern {
     result.assign(taken.begin(), taken.end());
     const auto k = static_cast<std::size_t>(state);
     const HiddenTree& tree = *emission_.trees()[k];
-    Row row(*this, k, taken);
+    const Row row(*this, k, taken);
     std::vector<Id> states;
-    row.pass.draw(stream, states);
+    row.way->draw(stream, states);
     const Id courses = emission_.shape().courses, periods = emission_.shape().periods;
     std::vector<double> weights(static_cast<std::size_t>(periods) + 1);
     for (Id c = 0; c < courses; ++c) {
@@ -107,44 +111,40 @@ class HiddenTreeGiven : public GivenPattern {
   }
 
  private:
-  /// One row on its way through one tree.
+  /// What a row knows, and its way through one tree.
   struct Row {
     Row(const HiddenTreeGiven& given, std::size_t state, std::span<const Id> taken)
-        : tree(*given.emission_.trees()[state]),
-          rest(given.emission_.rest(state, given.pattern_.rest())),
-          rest_code(given.pattern_.rest()),
-          pass(tree, rest) {
+        : tree(*given.emission_.trees()[state]), baseline(given.emission_.baseline(state, given.pattern_.baseline())) {
+      std::vector<CourseTiming> changed;
       given.pattern_.changes(taken, changed);
       own.resize(std::ssize(changed), tree.stride());
-      std::vector<TreeChange> changes;
-      for (std::size_t i = 0; i < changed.size(); ++i) {
-        tree.own(changed[i], own.row(static_cast<Index>(i)).data());
-        changes.push_back({changed[i].course, own.row(static_cast<Index>(i)).data(), -1});
+      for (const CourseTiming& known : changed) {
+        double* likelihood = own.row(std::ssize(changes)).data();
+        tree.own(known, likelihood);
+        changes.push_back({known, likelihood});
       }
-      pass.add_row(changes);
-      std::array<double, 1> log_probability;
-      pass.up(log_probability);
+      way.emplace(tree, baseline, changes);
     }
-    /// Place among the changed courses, or -1.
-    Index place(Id course) const {
-      const auto found = std::ranges::lower_bound(changed, course, {}, &CourseTiming::course);
-      return found != changed.end() && found->course == course ? found - changed.begin() : -1;
+    /// The change of a course; null: there is none.
+    const TreeChange* change(Id course) const {
+      const auto found =
+          std::ranges::lower_bound(changes, course, {}, [](const TreeChange& change) { return change.known.course; });
+      return found != changes.end() && found->known.course == course ? &*found : nullptr;
     }
     TimingCode code(Id course) const {
-      const Index at = place(course);
-      return at >= 0 ? changed[static_cast<std::size_t>(at)].code : rest_code;
+      const TreeChange* found = change(course);
+      return found != nullptr ? found->known.code : baseline.code;
     }
     const double* own_of(Id course) const {
-      const Index at = place(course);
-      return at >= 0 ? own.row(at).data() : rest.own.row(course).data();
+      const TreeChange* found = change(course);
+      return found != nullptr ? found->own : baseline.own.row(course).data();
     }
 
     const HiddenTree& tree;
-    const RestMessages& rest;
-    TimingCode rest_code;
-    HiddenTreePass pass;
-    std::vector<CourseTiming> changed;
+    const BaselineMessages& baseline;
     RowMatrix own;
+    std::vector<TreeChange> changes;
+    std::optional<HiddenTreeRow> way;
   };
 
   const HiddenTreeEmission& emission_;
@@ -204,6 +204,17 @@ std::int64_t HiddenTreeEmission::parameter_count() const {
     if (retakes_ == Retakes::learned) count += courses * (periods - 1);
   }
   return count;
+}
+
+std::unique_ptr<Emission> HiddenTreeEmission::joined(std::span<const std::shared_ptr<const Emission>> all) const {
+  std::vector<std::shared_ptr<const HiddenTree>> trees;
+  for (const auto& emission : all) {
+    const auto* other = dynamic_cast<const HiddenTreeEmission*>(emission.get());
+    if (other == nullptr || other->retakes_ != retakes_ || !other->fits(shape().periods, shape().courses))
+      return nullptr;
+    trees.insert(trees.end(), other->trees_.begin(), other->trees_.end());
+  }
+  return std::make_unique<HiddenTreeEmission>(std::move(trees), retakes_);
 }
 
 std::unique_ptr<Emission> HiddenTreeEmission::reordered(std::span<const Id> order) const {

@@ -9,13 +9,17 @@
 #include <mutex>
 #include <optional>
 
+#include "desirepath/emissions/baseline_messages.h"
 #include "desirepath/emissions/capabilities.h"
 #include "desirepath/emissions/family.h"
-#include "desirepath/emissions/hidden_tree_pass.h"
 
 namespace desirepath::inline emissions {
 
-class HiddenTreeEmission : public Emission, public TiesCourses, public KnowsRetakes, public Publishable {
+class HiddenTreeEmission : public Emission,
+                           public TiesCourses,
+                           public KnowsRetakes,
+                           public Publishable,
+                           public FormsCommittees {
  public:
   static constexpr std::string_view family_name = "hidden-tree";
   /// One tree a state, all of the step's shape.
@@ -26,7 +30,7 @@ class HiddenTreeEmission : public Emission, public TiesCourses, public KnowsReta
   Retakes retakes() const { return retakes_; }
   StepShape shape() const { return {trees_.front()->period_count(), trees_.front()->course_count()}; }
   /// Messages with nothing taken, of a state; made once for each pattern of periods.
-  const RestMessages& rest(std::size_t state, TimingCode code) const;
+  const BaselineMessages& baseline(std::size_t state, TimingCode code) const;
 
   std::string_view family() const override { return family_name; }
   Id state_count() const override { return static_cast<Id>(trees_.size()); }
@@ -44,6 +48,8 @@ class HiddenTreeEmission : public Emission, public TiesCourses, public KnowsReta
   const RowMatrix& retakes(Id state) const override {
     return trees_[static_cast<std::size_t>(state)]->parameters().retake;
   }
+  Id hidden_values() const override { return trees_.front()->state_count(); }
+  std::unique_ptr<Emission> joined(std::span<const std::shared_ptr<const Emission>> all) const override;
   std::int64_t parameter_count() const override;
   std::unique_ptr<Emission> reordered(std::span<const Id> order) const override;
   void save(ArchiveWriter& archive, const std::string& prefix) const override;
@@ -52,8 +58,8 @@ class HiddenTreeEmission : public Emission, public TiesCourses, public KnowsReta
  private:
   std::vector<std::shared_ptr<const HiddenTree>> trees_;
   Retakes retakes_;
-  mutable std::mutex rest_mutex_;
-  mutable std::map<std::pair<std::size_t, TimingCode>, std::unique_ptr<RestMessages>> rest_;
+  mutable std::mutex baseline_mutex_;
+  mutable std::map<std::pair<std::size_t, TimingCode>, std::unique_ptr<BaselineMessages>> baseline_;
 };
 
 struct HiddenTreeOptions {
@@ -90,7 +96,7 @@ struct HiddenTreeOptions {
   }
 };
 
-class HiddenTreeLearner : public EmissionLearner, public LeavesRowsOut {
+class HiddenTreeLearner : public EmissionLearner, public LeavesRowsOut, public CountsWhileScoring {
  public:
   HiddenTreeLearner(const HiddenTreeOptions& options, const StepShape& shape);
   std::string_view family() const override { return HiddenTreeEmission::family_name; }
@@ -99,12 +105,15 @@ class HiddenTreeLearner : public EmissionLearner, public LeavesRowsOut {
   std::unique_ptr<EmissionStep> first_step(const RowSurvey& survey, Id states,
                                            const RandomStream& stream) const override;
   std::unique_ptr<EmissionStep> step(const RowSurvey& survey, const Emission& previous) const override;
+  Pass score_and_count(const StepRows& rows, const Emission& emission, const RowMatrix& responsibilities,
+                       const Executor& executor) const override;
   std::unique_ptr<LeftOut> leave_out(const StepRows& rows, Statistics sums, const RowSurvey& survey,
                                      const Emission& emission) const override;
   std::optional<std::string> incompatibility(const Emission& emission) const override;
   double log_prior(const RowSurvey& survey, const Emission& emission) const override;
   bool needs_previous(const RowSurvey&) const override { return true; }
   double memory_estimate(Id bits, Id states, int threads) const override;
+  double kept_bytes(const StepRows& rows) const override;
   double work_estimate(const StepRows& rows, Id states) const override;
   std::vector<EmissionNote> notes(const RowSurvey& survey, const Vector& state_weights) const override;
 

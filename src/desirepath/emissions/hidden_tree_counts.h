@@ -2,31 +2,54 @@
 // taken.
 #pragma once
 
-#include "desirepath/compute/executor.h"
-#include "desirepath/emissions/hidden_tree_pass.h"
+#include "desirepath/compute/statistics.h"
+#include "desirepath/emissions/hidden_tree_parameters.h"
 
 namespace desirepath::inline emissions {
 
-struct HiddenTreeCounts {
-  Vector root;        // of the root's states
-  RowMatrix pairs;    // (course, z of the parent) by z
-  RowMatrix timing;   // (course, z) by v
-  RowMatrix risk;     // courses by periods: first enrollment before the period, and the period known
-  RowMatrix retaken;  // courses by periods: of these, taken again
+/// One number after the other, so that whoever has several can add them up.
+class HiddenTreeCounts {
+ public:
+  HiddenTreeCounts() = default;
+  HiddenTreeCounts(Index courses, Index states, Index periods);  // nothing counted
 
+  using View = Eigen::Map<const RowMatrix>;
+  using Place = Eigen::Map<RowMatrix>;
+  /// Of the root's states: one row.
+  View root() const { return {values_.data(), 1, states_}; }
+  Place root() { return {values_.data(), 1, states_}; }
+  /// (course, z of the parent) by z.
+  View pairs() const { return {values_.data() + pairs_begin(), courses_ * states_, states_}; }
+  Place pairs() { return {values_.data() + pairs_begin(), courses_ * states_, states_}; }
+  /// (course, z) by v.
+  View timing() const { return {values_.data() + timing_begin(), courses_ * states_, periods_ + 1}; }
+  Place timing() { return {values_.data() + timing_begin(), courses_ * states_, periods_ + 1}; }
+  /// Courses by periods: first enrollment before the period, and the period known.
+  View risk() const { return {values_.data() + risk_begin(), courses_, periods_}; }
+  Place risk() { return {values_.data() + risk_begin(), courses_, periods_}; }
+  /// Courses by periods: of these, taken again.
+  View retaken() const { return {values_.data() + risk_begin() + courses_ * periods_, courses_, periods_}; }
+  Place retaken() { return {values_.data() + risk_begin() + courses_ * periods_, courses_, periods_}; }
+
+  std::span<const double> values() const { return {values_.data(), static_cast<std::size_t>(values_.size())}; }
+  std::span<double> values() { return {values_.data(), static_cast<std::size_t>(values_.size())}; }
+  HiddenTreeCounts& operator+=(const HiddenTreeCounts& other);
+  /// Where rounding would leave less than nothing, nothing is left.
   HiddenTreeCounts& operator-=(const HiddenTreeCounts& other);
   HiddenTreeCounts& operator*=(double factor);
+
+ private:
+  Index pairs_begin() const { return states_; }
+  Index timing_begin() const { return pairs_begin() + courses_ * states_ * states_; }
+  Index risk_begin() const { return timing_begin() + courses_ * states_ * (periods_ + 1); }
+
+  Index courses_ = 0, states_ = 0, periods_ = 0;
+  Vector values_;
 };
 
-/// As statistics: the tables of one tree after the other, and back.
-void add_to_statistics(HiddenTreeCounts counts, Statistics& sums);
-HiddenTreeCounts take_counts(Statistics& sums, std::size_t tree);
-
-/// weights: one a row.
-HiddenTreeCounts count_hidden_tree(const HiddenTree& tree, const TimingRows& timings, std::span<const double> weights,
-                                   const Executor& executor);
-/// log P of every row.
-Vector score_hidden_tree(const HiddenTree& tree, const TimingRows& timings, const Executor& executor);
+/// As statistics, one table a tree after the other, and back.
+void add_to_statistics(const HiddenTreeCounts& counts, Statistics& sums);
+HiddenTreeCounts take_counts(const Statistics& sums, std::size_t number, const HiddenTree& tree);
 
 /// Counts and log P of one row of weight one, by itself.
 HiddenTreeCounts count_one_row(const HiddenTree& tree, const TimingRows& timings, std::size_t group, std::int64_t row);

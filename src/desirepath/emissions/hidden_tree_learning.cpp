@@ -7,8 +7,9 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/hidden_tree.h"
-#include "desirepath/emissions/hidden_tree_counts.h"
+#include "desirepath/emissions/hidden_tree_passes.h"
 #include "desirepath/emissions/hidden_tree_start.h"
+#include "desirepath/emissions/kept_plans.h"
 
 namespace desirepath::inline emissions {
 
@@ -32,19 +33,19 @@ HiddenTreeParameters improve(const HiddenTreeParameters& before, const HiddenTre
   const double links = prior.link * static_cast<double>(states);
   HiddenTreeParameters next = before;
   const Eigen::RowVectorXd towards = links * before.centres.states.transpose();
-  next.initial = (counts.root + towards.transpose()) / (counts.root.sum() + links);
+  next.initial = (counts.root() + towards).transpose() / (counts.root().sum() + links);
   for (Index r = 0; r < next.transition.rows(); ++r) {
     if (before.parents[static_cast<std::size_t>(r / states)] < 0) continue;
-    next.transition.row(r) = (counts.pairs.row(r) + towards) / (counts.pairs.row(r).sum() + links);
+    next.transition.row(r) = (counts.pairs().row(r) + towards) / (counts.pairs().row(r).sum() + links);
   }
   for (Index r = 0; r < next.timing.rows(); ++r)
-    next.timing.row(r) = (counts.timing.row(r) + prior.timing * before.centres.timing.row(r / states)) /
-                         (counts.timing.row(r).sum() + prior.timing);
+    next.timing.row(r) = (counts.timing().row(r) + prior.timing * before.centres.timing.row(r / states)) /
+                         (counts.timing().row(r).sum() + prior.timing);
   if (options.retakes == Retakes::never) return next;
   for (Index c = 0; c < courses; ++c) {
     for (Id t = 1; t < before.periods(); ++t)
-      next.retake(c, t) = (counts.retaken(c, t) + options.retake_prior * before.centres.retake[t]) /
-                          (counts.risk(c, t) + options.retake_prior);
+      next.retake(c, t) = (counts.retaken()(c, t) + options.retake_prior * before.centres.retake[t]) /
+                          (counts.risk()(c, t) + options.retake_prior);
   }
   return next;
 }
@@ -74,43 +75,51 @@ namespace {
 class FirstTrees : public EmissionStep {
  public:
   FirstTrees(const HiddenTreeOptions& options, const StepShape& shape, Id states, const RandomStream& stream)
-      : options_(options), shape_(shape) {
+      : options_(options), shape_(shape), stream_(stream) {
     for (Id k = 0; k < states; ++k)
-      starts_.emplace_back(options, shape, stream.child(static_cast<std::uint64_t>(k)));
+      grounds_.push_back(std::make_unique<TreeGround>(options, shape));
   }
 
   Statistics count(const StepRows& rows, const RowMatrix& responsibilities, const Executor& executor) const override {
     const TimingRows& timings = timings_of(rows, shape_, options_.retakes);
     const Matrix weights = responsibilities;  // each state's weights side by side
     Statistics sums;
-    for (std::size_t k = 0; k < starts_.size(); ++k) {
-      Statistics own = starts_[k].count(rows, timings, column_of(weights, static_cast<Index>(k)), executor);
-      for (std::size_t i = 0; i < own.table_count(); ++i)
-        sums.add(std::move(own.table(i)));
+    for (std::size_t k = 0; k < grounds_.size(); ++k) {
+      const StartRows own(rows, timings, column_of(weights, static_cast<Index>(k)));
+      Statistics found = starts_.empty() ? grounds_[k]->count(own, executor) : starts_[k]->count(own, executor);
+      for (std::size_t i = 0; i < found.table_count(); ++i)
+        sums.add(std::move(found.table(i)));
     }
     return sums;
   }
 
   StepResult maximise(Statistics sums, const Executor& executor) override {
-    const std::size_t tables = sums.table_count() / starts_.size();
+    const std::size_t tables = sums.table_count() / grounds_.size();
     bool is_done = true;
-    for (std::size_t k = 0; k < starts_.size(); ++k) {
+    for (std::size_t k = 0; k < grounds_.size(); ++k) {
       Statistics own;
       for (std::size_t i = 0; i < tables; ++i)
         own.add(std::move(sums.table(k * tables + i)));
-      is_done = starts_[k].take(std::move(own), executor) && is_done;
+      is_done = (starts_.empty() ? grounds_[k]->take(own, executor) : starts_[k]->take(own)) && is_done;
     }
     if (!is_done) return StepResult::count_again();
+    if (starts_.empty()) {
+      for (std::size_t k = 0; k < grounds_.size(); ++k)
+        starts_.push_back(std::make_unique<HiddenTreeStart>(*grounds_[k], options_, stream_.child(k)));
+      return StepResult::count_again();
+    }
     std::vector<std::shared_ptr<const HiddenTree>> trees;
-    for (HiddenTreeStart& start : starts_)
-      trees.push_back(std::make_shared<const HiddenTree>(start.take_parameters()));
+    for (const auto& start : starts_)
+      trees.push_back(std::make_shared<const HiddenTree>(start->take_parameters()));
     return {std::make_unique<HiddenTreeEmission>(std::move(trees), options_.retakes)};
   }
 
  private:
   HiddenTreeOptions options_;
   StepShape shape_;
-  std::vector<HiddenTreeStart> starts_;
+  RandomStream stream_;
+  std::vector<std::unique_ptr<TreeGround>> grounds_;
+  std::vector<std::unique_ptr<HiddenTreeStart>> starts_;  // once the grounds are found
 };
 
 }  // namespace
@@ -120,23 +129,35 @@ std::unique_ptr<EmissionStep> HiddenTreeLearner::first_step(const RowSurvey&, Id
   return std::make_unique<FirstTrees>(options_, shape_, states, stream);
 }
 
+CountsWhileScoring::Pass HiddenTreeLearner::score_and_count(const StepRows& rows, const Emission& emission,
+                                                            const RowMatrix& responsibilities,
+                                                            const Executor& executor) const {
+  const auto& trees = as_hidden_tree(emission).trees();
+  const Matrix weights = responsibilities;  // each state's weights side by side
+  Pass pass{{RowMatrix(rows.row_count(), std::ssize(trees)), {}}, {}};
+  for (std::size_t k = 0; k < trees.size(); ++k) {
+    const auto plan = trees[k]->state_count() > 1 ? plans_of(timings(rows)).get(trees[k]->shape(), executor) : nullptr;
+    const auto state = static_cast<Index>(k);
+    const HiddenTreeExpectation found =
+        HiddenTreePasses(timings(rows), plan).expect(*trees[k], column_of(weights, state), executor);
+    pass.scores.log_likelihood.col(state) = found.log_probability;
+    add_to_statistics(found.counts, pass.sums);
+  }
+  return pass;
+}
+
 std::unique_ptr<EmissionStep> HiddenTreeLearner::step(const RowSurvey& survey, const Emission& previous) const {
   const auto& before = as_hidden_tree(previous).trees();
-  const auto count = [this, &before](const StepRows& rows, const RowMatrix& responsibilities,
-                                     const Executor& executor) {
-    const Matrix weights = responsibilities;
-    Statistics sums;
-    for (std::size_t k = 0; k < before.size(); ++k)
-      add_to_statistics(
-          count_hidden_tree(*before[k], timings(rows), column_of(weights, static_cast<Index>(k)), executor), sums);
-    return sums;
+  const auto count = [this, &previous](const StepRows& rows, const RowMatrix& responsibilities,
+                                       const Executor& executor) {
+    return score_and_count(rows, previous, responsibilities, executor).sums;
   };
   const auto maximise = [options = options_, prior = PriorSizes(options_, survey), &before](Statistics sums,
                                                                                             const Executor&) {
     std::vector<std::shared_ptr<const HiddenTree>> trees;
     for (const auto& tree : before)
       trees.push_back(std::make_shared<const HiddenTree>(
-          improve(tree->parameters(), take_counts(sums, trees.size()), options, prior)));
+          improve(tree->parameters(), take_counts(sums, trees.size(), *tree), options, prior)));
     return std::make_unique<HiddenTreeEmission>(std::move(trees), options.retakes);
   };
   return one_round(count, maximise);
@@ -189,7 +210,7 @@ class HiddenTreeLeftOut : public LeftOut {
         prior_(prior),
         group_of_(static_cast<std::size_t>(rows)) {
     for (std::size_t k = 0; k < emission.trees().size(); ++k)
-      counts_.push_back(take_counts(sums, k));
+      counts_.push_back(take_counts(sums, k, *emission.trees()[k]));
     for (std::size_t g = 0; g < timings.groups().size(); ++g) {
       for (const std::int64_t row : timings.groups()[g].rows)
         group_of_[static_cast<std::size_t>(row)] = g;
@@ -234,6 +255,11 @@ double HiddenTreeLearner::memory_estimate(Id, Id states, int) const {
   const double h = options_.states_for(infinity), links = 8.0 * shape_.courses * h * std::ceil(h / 8) * 8;
   // The tree both ways round, old and new; sums side by side; a little for messages.
   return (states * 6 + std::clamp(256.0 * 1024 * 1024 / links, 2.0, 16.0) + 3) * links;
+}
+
+double HiddenTreeLearner::kept_bytes(const StepRows& rows) const {
+  // A course taken is a number among the timings, half of one in the blocks, and three in each of two plans.
+  return 30.0 * static_cast<double>(rows.all_taken().one_count());
 }
 
 double HiddenTreeLearner::work_estimate(const StepRows& rows, Id states) const {

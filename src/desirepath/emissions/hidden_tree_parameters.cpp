@@ -10,7 +10,7 @@ namespace desirepath::inline emissions {
 
 namespace {
 
-constexpr Index padding = 8;  // doubles: the widest pack
+constexpr Index whole_pack = 8;  // doubles: the widest pack
 
 bool is_positive_distribution(const auto& row) {
   return (row.array() > 0).all() && std::abs(row.sum() - 1) < 1e-6;
@@ -80,9 +80,11 @@ HiddenTreeParameters HiddenTreeParameters::load(const ArchiveReader& archive, co
 HiddenTree::HiddenTree(HiddenTreeParameters parameters)
     : parameters_(std::move(parameters)), shape_(parameters_.parents) {
   const Index h = state_count(), courses = course_count(), values = period_count() + 1;
-  stride_ = (h + padding - 1) / padding * padding;
+  stride_ = (h + whole_pack - 1) / whole_pack * whole_pack;
   initial_ = Vector::Zero(stride_);
   initial_.head(h) = parameters_.initial;
+  ones_ = padding_ = Vector::Ones(stride_);
+  padding_.head(h).setZero();
   down_ = RowMatrix::Zero(courses * h, stride_);
   down_.leftCols(h) = parameters_.transition;
   up_ = RowMatrix::Zero(courses * h, stride_);

@@ -51,6 +51,9 @@ class HiddenTree {
   Index stride() const { return stride_; }
 
   const double* initial() const { return initial_.data(); }
+  /// 0 for states, 1 in the padding: what messages start from, so that their logs exist everywhere.
+  const double* padding() const { return padding_.data(); }
+  const double* ones() const { return ones_.data(); }
   /// A(z', .) of a course, one row a z': what flows down.
   const double* down(Id course) const { return down_.row(course * Index{state_count()}).data(); }
   /// A(., z), one row a z: what flows up.
@@ -72,7 +75,7 @@ class HiddenTree {
   HiddenTreeParameters parameters_;
   DependencyTree shape_;
   Index stride_;
-  Vector initial_;
+  Vector initial_, padding_, ones_;
   RowMatrix down_, up_, timing_;
 };
 

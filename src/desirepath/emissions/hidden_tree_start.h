@@ -3,48 +3,29 @@
 
 #include "desirepath/compute/statistics.h"
 #include "desirepath/emissions/hidden_tree.h"
+#include "desirepath/emissions/label_mixture.h"
+#include "desirepath/emissions/tree_ground.h"
 
 namespace desirepath::inline emissions {
 
-class TimingPairs;
-
-/// Finds the start of one tree in rounds of counting: the spanning tree of the largest mutual information between first
-/// enrollments, rooted at its centre; the pooled timings that parameters are drawn towards; and states that are those
-/// of a mixture of independent courses, nearly the same in every course.
+/// Finds the start of one tree in rounds of counting: states that are those of a mixture of independent courses, nearly
+/// the same in every course. The shape and what parameters are drawn towards follow from the ground.
 class HiddenTreeStart {
  public:
-  HiddenTreeStart(const HiddenTreeOptions& options, const StepShape& shape, const RandomStream& stream);
-  ~HiddenTreeStart();
-  HiddenTreeStart(HiddenTreeStart&&) noexcept;
+  /// The ground must outlive the start.
+  HiddenTreeStart(const TreeGround& ground, const HiddenTreeOptions& options, const RandomStream& stream);
 
-  /// weights: one a row.
-  Statistics count(const StepRows& rows, const TimingRows& timings, std::span<const double> weights,
-                   const Executor& executor) const;
+  Statistics count(const StartRows& rows, const Executor& executor) const;
   /// Takes the sums of a round over all rows; false where another one is to be counted.
-  bool take(Statistics sums, const Executor& executor);
+  bool take(const Statistics& sums);
   HiddenTreeParameters take_parameters() { return std::move(parameters_); }
 
  private:
-  enum class Phase { totals, pairs, pooling, mixture, timings };
-  Statistics count_pooled(const TimingRows& timings, std::span<const double> weights) const;
-  RowMatrix labels_of(const StepRows& rows, std::span<const double> weights, const Executor& executor) const;
-  Statistics count_labels(const StepRows& rows, const TimingRows& timings, std::span<const double> weights,
-                          const Executor& executor) const;
-  void take_totals(const RowMatrix& totals);
-  void take_pooled(const Statistics& sums);
-  void take_labels(Statistics sums);
   void finish(const Statistics& sums);
 
-  HiddenTreeOptions options_;
-  StepShape shape_;
   RandomStream stream_;
-  Phase phase_ = Phase::totals;
-  int step_ = 0;  // of the phase
-  Id states_ = 0;
-  std::unique_ptr<TimingPairs> pairs_;
-  RowMatrix retake_;  // pooled: courses by periods
-  std::unique_ptr<Emission> mixture_;
-  Eigen::RowVectorXd log_size_;
+  LabelMixture mixture_;
+  bool is_mixed_ = false;
   HiddenTreeParameters parameters_;
 };
 

@@ -11,9 +11,10 @@ RowSurvey::RowSurvey(const StepRows& rows) {
 }
 
 std::unique_ptr<Emission> run_step(EmissionStep& step, const StepRows& rows, const RowMatrix& responsibilities,
-                                   const Executor& executor) {
+                                   const Executor& executor, std::optional<Statistics> counted) {
   while (true) {
-    Statistics sums = step.count(rows, responsibilities, executor);
+    Statistics sums = counted ? std::move(*counted) : step.count(rows, responsibilities, executor);
+    counted.reset();
     executor.add_up(sums);
     StepResult result = step.maximise(std::move(sums), executor);
     if (result.is_done) return std::move(result.emission);

@@ -46,9 +46,9 @@ class EmissionStep {
   virtual StepResult maximise(Statistics sums, const Executor& executor) = 0;
 };
 
-/// All rounds of a step on rows that are here; with peers, on theirs too.
+/// All rounds of a step on rows that are here; with peers, on theirs too. counted: the first round's, where known.
 std::unique_ptr<Emission> run_step(EmissionStep& step, const StepRows& rows, const RowMatrix& responsibilities,
-                                   const Executor& executor);
+                                   const Executor& executor, std::optional<Statistics> counted = std::nullopt);
 
 /// A step of one round, made of two functions.
 template <class Count, class Maximise>
@@ -98,6 +98,8 @@ class EmissionLearner {
   virtual bool needs_previous(const RowSurvey& survey) const { return !survey.all_known(); }
   /// Bytes of working memory beside rows and responsibilities, and of the parameters.
   virtual double memory_estimate(Id bits, Id states, int threads) const = 0;
+  /// Bytes of other forms that are kept with the rows.
+  virtual double kept_bytes(const StepRows&) const { return 0; }
   /// Floating-point operations of one iteration, roughly, for --dry-run.
   virtual double work_estimate(const StepRows& rows, Id states) const = 0;
   /// What happened to states that is worth a warning. state_weights: students expected in each.

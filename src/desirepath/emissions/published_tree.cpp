@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "desirepath/emissions/hidden_tree.h"
-#include "desirepath/emissions/hidden_tree_counts.h"
+#include "desirepath/emissions/hidden_tree_passes.h"
 #include "desirepath/emissions/published_numbers.h"
 
 namespace desirepath::inline emissions {
@@ -41,21 +41,21 @@ Vector students_who_retake(const StepRows& rows, const HiddenTree& tree, const s
 /// weights: students behind each row; retakers: by period, of them, who took any course again.
 PublishedTree published_tree(const HiddenTree& tree, const TimingRows& timings, std::span<const double> weights,
                              const Vector& retakers, double least, const Executor& executor) {
-  const HiddenTreeCounts counts = count_hidden_tree(tree, timings, weights, executor);
+  const HiddenTreeCounts counts = HiddenTreePasses(timings).expect(tree, weights, executor).counts;
   PublishedTree result{tree.parameters()};
   HiddenTreeParameters& p = result.parameters;
   const Index states = p.states();
-  const double students = counts.root.sum();
-  p.initial = published_distribution(possible(p.initial), counts.root, least);
+  const double students = counts.root().sum();
+  p.initial = published_distribution(possible(p.initial), counts.root().transpose(), least);
   for (Id t = 1; t < p.periods(); ++t) {
     double& centre = p.centres.retake[t];
     if (!(centre > 0)) continue;  // a model without retakes
-    const double risk = std::max(least, counts.risk.col(t).sum());
+    const double risk = std::max(least, counts.risk().col(t).sum());
     if (retakers[t] < least) centre = least / 2 / risk;
     centre = rounded_probability(centre, risk);
   }
   for (Index c = 0; c < p.courses(); ++c) {
-    const auto of_course = counts.timing.middleRows(c * states, states);
+    const auto of_course = counts.timing().middleRows(c * states, states);
     const Vector behind = of_course.rowwise().sum();  // students expected with each value
     const double all = std::max(behind.sum(), least_share);
     const Vector timing_count = of_course.colwise().sum().transpose();
@@ -68,11 +68,11 @@ PublishedTree published_tree(const HiddenTree& tree, const TimingRows& timings, 
     rows_of(p.timing) = own;
     if (p.parents[static_cast<std::size_t>(c)] >= 0) {
       RowMatrix links = rows_of(p.transition).cwiseMax(least_share);
-      publish_distributions(links, counts.pairs.middleRows(c * states, states), usual_value, least);
+      publish_distributions(links, counts.pairs().middleRows(c * states, states), usual_value, least);
       rows_of(p.transition) = links;
     }
     for (Id t = 1; t < p.periods(); ++t) {
-      const double risk = counts.risk(c, t), again = counts.retaken(c, t);
+      const double risk = counts.risk()(c, t), again = counts.retaken()(c, t);
       if (again < least || risk - again < least)
         p.retake(c, t) = p.centres.retake[t];
       else

@@ -12,77 +12,135 @@ namespace {
 
 constexpr double cell_students = 0.1;  // added to each cell of two courses' timings
 /// Numbers that pairs counted in one round may take.
-constexpr std::int64_t most_pair_numbers = 2 << 20;
+constexpr std::int64_t most_pair_numbers = std::int64_t{2} << 20;
+/// Counts of pairs that stay in a core's cache.
+constexpr std::int64_t part_bytes = std::int64_t{1} << 20;
+/// Parts of a slab that threads can take, where there are so many courses.
+constexpr std::int64_t fewest_parts = 32;
 
-/// First enrollments by row, and by course who they are.
+/// First enrollments of the rows that count, as cells: course * periods + period, the first period 0.
 struct FirstEnrollments {
-  struct Entry {
-    Id course;
-    Id period;  // from 1
-  };
-  std::vector<Entry> entries;
-  std::vector<std::size_t> begin = {0};  // into entries, by row that counts
-  std::vector<double> row_weight;
-  std::vector<std::vector<std::pair<std::size_t, Id>>> takers;  // by course: row, period
+  std::vector<std::int32_t> cells;  // row after row, ascending
+  std::vector<std::int64_t> begin = {0};
+  std::vector<double> weights;
 
-  FirstEnrollments(const TimingRows& timings, std::span<const double> weights, bool only_whole)
-      : takers(static_cast<std::size_t>(timings.shape().courses)) {
+  FirstEnrollments(const TimingRows& timings, std::span<const double> row_weights, bool only_whole) {
+    std::vector<std::int32_t> cell_of_kind;
+    for (const CourseTiming& kind : timings.kinds()) {
+      const Id period = first_period(kind.code);
+      cell_of_kind.push_back(period < 0 ? -1 : kind.course * timings.shape().periods + period);
+    }
+    cells.reserve(timings.change_count());
     for (const TimingRows::Group& group : timings.groups()) {
-      if (only_whole && group.rest != 0) continue;
+      if (only_whole && group.baseline != 0) continue;
       for (const std::int64_t row : group.rows) {
-        if (weights[static_cast<std::size_t>(row)] > 0) add(timings, row, weights[static_cast<std::size_t>(row)]);
+        const double weight = row_weights[static_cast<std::size_t>(row)];
+        if (!(weight > 0)) continue;
+        for (const std::int32_t kind : timings.changes(row)) {
+          const std::int32_t cell = cell_of_kind[static_cast<std::size_t>(kind)];
+          if (cell >= 0) cells.push_back(cell);
+        }
+        begin.push_back(std::ssize(cells));
+        weights.push_back(weight);
       }
     }
   }
 
  private:
-  void add(const TimingRows& timings, std::int64_t row, double weight) {
-    for (const TimingRows::Change& change : timings.changes(row)) {
-      Id period = 1;
-      TimingCode code = timings.kinds()[static_cast<std::size_t>(change.kind)].code;
-      while (code > 0 && code % 3 != 1) {
-        code /= 3;
-        ++period;
-      }
-      if (code == 0) continue;
-      takers[static_cast<std::size_t>(change.course)].emplace_back(row_weight.size(), period);
-      entries.push_back({change.course, period});
-    }
-    begin.push_back(entries.size());
-    row_weight.push_back(weight);
+  /// The first known enrollment in a code; -1: none.
+  static Id first_period(TimingCode code) {
+    Id period = 0;
+    for (; code > 0 && code % 3 != 1; code /= 3)
+      ++period;
+    return code > 0 ? period : -1;
   }
 };
+
+/// Where in a row the cells of a part of the courses begin.
+struct RowPlace {
+  std::int32_t row;
+  std::int32_t place;
+};
+
+/// By part, each of so many cells from first_cell on: the rows with a cell in it.
+std::vector<std::vector<RowPlace>> places_of_parts(const FirstEnrollments& firsts, std::int32_t first_cell,
+                                                   std::int32_t cells_in_part, std::size_t parts) {
+  std::vector<std::vector<RowPlace>> places(parts);
+  const auto end = first_cell + static_cast<std::int32_t>(parts) * cells_in_part;
+  for (std::size_t row = 0; row < firsts.weights.size(); ++row) {
+    std::int32_t next = first_cell;  // where the next part begins
+    for (std::int64_t at = firsts.begin[row]; at < firsts.begin[row + 1]; ++at) {
+      const std::int32_t cell = firsts.cells[static_cast<std::size_t>(at)];
+      if (cell < next) continue;
+      if (cell >= end) break;
+      const std::int32_t part = (cell - first_cell) / cells_in_part;
+      next = first_cell + (part + 1) * cells_in_part;
+      places[static_cast<std::size_t>(part)].push_back(
+          {static_cast<std::int32_t>(row), static_cast<std::int32_t>(at - firsts.begin[row])});
+    }
+  }
+  return places;
+}
+
+/// Information of two courses from the weights by both their first enrollments, 0 never: values by values.
+double information_of(const RowMatrix& table, double sum) {
+  const Index values = table.rows();
+  Vector left = Vector::Zero(values), right = Vector::Zero(values);
+  double entropy = 0;
+  for (Index u = 0; u < values; ++u) {
+    for (Index v = 0; v < values; ++v) {
+      const double p = (std::max(0.0, table(u, v)) + cell_students) / sum;
+      entropy += x_log_x(p);
+      left[u] += p;
+      right[v] += p;
+    }
+  }
+  for (Index v = 0; v < values; ++v)
+    entropy -= x_log_x(left[v]) + x_log_x(right[v]);
+  return std::max(0.0, entropy);
+}
 
 }  // namespace
 
 TimingPairs::TimingPairs(const StepShape& shape, bool only_whole, double total)
     : shape_(shape), only_whole_(only_whole), total_(total), information_(static_cast<std::size_t>(shape.courses)) {}
 
-Index TimingPairs::slab_row(std::int64_t course) const {
-  return static_cast<Index>((course - first_) * shape_.courses - (course * (course - 1) - first_ * (first_ - 1)) / 2);
-}
-
 Statistics TimingPairs::count(const TimingRows& timings, std::span<const double> weights,
                               const Executor& executor) const {
   const FirstEnrollments firsts(timings, weights, only_whole_);
+  const Id periods = shape_.periods;
   Statistics sums;
   if (single_.size() == 0) {
     RowMatrix single = RowMatrix::Zero(shape_.courses, values());
-    for (Id c = 0; c < shape_.courses; ++c) {
-      for (const auto& [row, period] : firsts.takers[static_cast<std::size_t>(c)])
-        single(c, period) += firsts.row_weight[row];
+    for (std::size_t row = 0; row < firsts.weights.size(); ++row) {
+      for (std::int64_t at = firsts.begin[row]; at < firsts.begin[row + 1]; ++at) {
+        const std::int32_t cell = firsts.cells[static_cast<std::size_t>(at)];
+        single(cell / periods, cell % periods + 1) += firsts.weights[row];
+      }
     }
     sums.add(std::move(single));
     return sums;
   }
-  RowMatrix together = RowMatrix::Zero(slab_row(end_), values() * values());
-  executor.for_each(end_ - first_, [&](std::int64_t number) {
-    const std::int64_t i = first_ + number;
-    const Index here = slab_row(i) - i;
-    for (const auto& [row, u] : firsts.takers[static_cast<std::size_t>(i)]) {
-      for (std::size_t at = firsts.begin[row]; at < firsts.begin[row + 1]; ++at) {
-        const FirstEnrollments::Entry& other = firsts.entries[at];
-        if (other.course > i) together(here + other.course, u * values() + other.period) += firsts.row_weight[row];
+  // Cells of the slab's courses by cells from there on.
+  const std::int32_t first_cell = first_ * periods, end_cell = end_ * periods, cells = shape_.courses * periods;
+  RowMatrix together = RowMatrix::Zero(end_cell - first_cell, cells - first_cell);
+  const std::int64_t courses = end_ - first_, course_bytes = std::int64_t{8} * periods * (cells - first_cell),
+                     in_part = std::clamp<std::int64_t>(part_bytes / course_bytes, 1,
+                                                        (courses + fewest_parts - 1) / fewest_parts),
+                     parts = (courses + in_part - 1) / in_part;
+  const auto cells_in_part = static_cast<std::int32_t>(in_part) * periods;
+  const auto places = places_of_parts(firsts, first_cell, cells_in_part, static_cast<std::size_t>(parts));
+  executor.for_each(parts, [&](std::int64_t part) {
+    const std::int32_t last = std::min(end_cell, first_cell + (static_cast<std::int32_t>(part) + 1) * cells_in_part);
+    for (const RowPlace& place : places[static_cast<std::size_t>(part)]) {
+      const auto row = static_cast<std::size_t>(place.row);
+      const std::int32_t *cell = firsts.cells.data() + firsts.begin[row] + place.place,
+                         *end = firsts.cells.data() + firsts.begin[row + 1];
+      const double weight = firsts.weights[row];
+      for (; cell < end && *cell < last; ++cell) {
+        double* counts = together.row(*cell - first_cell).data() - first_cell;
+        for (const std::int32_t* later = cell + 1; later < end; ++later)
+          counts[*later] += weight;
       }
     }
   });
@@ -103,63 +161,57 @@ bool TimingPairs::take(const Statistics& sums, const Executor& executor) {
   return first_ == shape_.courses;
 }
 
-void TimingPairs::begin_slab(std::int64_t first) {
-  first_ = end_ = first;
-  while (end_ < shape_.courses && (end_ == first_ || slab_row(end_ + 1) * values() * values() <= most_pair_numbers))
-    ++end_;
+void TimingPairs::begin_slab(Id first) {
+  first_ = first;
+  const std::int64_t left = shape_.courses - first,
+                     numbers = left * shape_.periods * shape_.periods;  // of a course with all from there on
+  end_ = first + static_cast<Id>(
+                     std::min(left, std::max<std::int64_t>(1, most_pair_numbers / std::max<std::int64_t>(1, numbers))));
 }
 
 void TimingPairs::inform(const RowMatrix& together, const Executor& executor) {
-  const Index size = values(), cells = size * size;
+  const Id periods = shape_.periods;
+  const double sum = total_ + cell_students * static_cast<double>(values() * values());
   executor.for_each(end_ - first_, [&](std::int64_t number) {
-    const std::int64_t i = first_ + number;
-    const Index here = slab_row(i) - i;
-    Vector& found = information_[static_cast<std::size_t>(i)];
-    found = Vector::Zero(shape_.courses - i);
-    const double sum = total_ + cell_students * static_cast<double>(cells);
-    Vector left(size), right(size);
-    Eigen::RowVectorXd table(cells);
-    for (Index j = i + 1; j < shape_.courses; ++j) {
-      table = together.row(here + j);
-      for (Index v = 1; v < size; ++v) {
+    const Id i = first_ + static_cast<Id>(number);
+    std::vector<double>& found = information_[static_cast<std::size_t>(i)];
+    found.reserve(static_cast<std::size_t>(shape_.courses - i - 1));
+    RowMatrix table(values(), values());
+    for (Id j = i + 1; j < shape_.courses; ++j) {
+      table.bottomRightCorner(periods, periods) =
+          together.block(Index{i - first_} * periods, Index{j - first_} * periods, periods, periods);
+      for (Index v = 1; v <= periods; ++v) {
         double with_i = 0, with_j = 0;
-        for (Index u = 1; u < size; ++u) {
-          with_i += table[u * size + v];
-          with_j += table[v * size + u];
+        for (Index u = 1; u <= periods; ++u) {
+          with_i += table(u, v);
+          with_j += table(v, u);
         }
-        table[v] = single_(j, v) - with_i;         // i never
-        table[v * size] = single_(i, v) - with_j;  // j never
+        table(0, v) = single_(j, v) - with_i;  // i never
+        table(v, 0) = single_(i, v) - with_j;  // j never
       }
-      table[0] = total_ - table.tail(cells - 1).sum();
-      left.setZero();
-      right.setZero();
-      double entropy = 0;
-      for (Index u = 0; u < size; ++u) {
-        for (Index v = 0; v < size; ++v) {
-          const double p = (std::max(0.0, table[u * size + v]) + cell_students) / sum;
-          entropy += x_log_x(p);
-          left[u] += p;
-          right[v] += p;
-        }
-      }
-      for (Index v = 0; v < size; ++v)
-        entropy -= x_log_x(left[v]) + x_log_x(right[v]);
-      found[j - i] = std::max(0.0, entropy);
+      double taken = 0;
+      for (Index cell = 1; cell < table.size(); ++cell)
+        taken += table.data()[cell];
+      table(0, 0) = total_ - taken;
+      found.push_back(information_of(table, sum));
     }
   });
 }
 
 DependencyTree TimingPairs::tree(double noise, const RandomStream& stream) const {
-  std::vector<Vector> information = information_;
-  for (std::size_t i = 0; i < information.size() && noise > 0; ++i) {
+  std::vector<std::vector<double>> noisy;
+  for (std::size_t i = 0; i < information_.size() && noise > 0; ++i) {
     RandomStream draws = stream.child("noise").child(i);
-    for (Index j = 1; j < information[i].size(); ++j)
-      information[i][j] *= std::exp(noise * draws.normal());
+    noisy.push_back(information_[i]);
+    for (double& information : noisy.back())
+      information *= std::exp(noise * draws.normal());
   }
-  std::vector<Id> members(information.size());
+  const auto& used = noise > 0 ? noisy : information_;
+  std::vector<Id> members(information_.size());
   std::iota(members.begin(), members.end(), 0);
-  return rooted_at_centre(maximum_spanning_tree(
-      shape_.courses, members, [&](Id i, Id j) { return information[static_cast<std::size_t>(i)][j - i]; }));
+  return rooted_at_centre(maximum_spanning_tree(shape_.courses, members, [&](Id i, Id j) {
+    return used[static_cast<std::size_t>(i)][static_cast<std::size_t>(j - i - 1)];
+  }));
 }
 
 }  // namespace desirepath::inline emissions

@@ -2,9 +2,11 @@
 // time, so that sums stay small however many courses there are.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "desirepath/compute/executor.h"
+#include "desirepath/core/random_stream.h"
 #include "desirepath/emissions/course_timings.h"
 #include "desirepath/probability/dependency_tree.h"
 
@@ -16,25 +18,29 @@ class TimingPairs {
   /// weight.
   TimingPairs(const StepShape& shape, bool only_whole, double total);
 
+  /// weights: one a row.
   Statistics count(const TimingRows& timings, std::span<const double> weights, const Executor& executor) const;
   /// Takes the sums of a round over all rows; false where another one is to be counted.
   bool take(const Statistics& sums, const Executor& executor);
+  /// Nats that two courses' timings say of each other, first < second; after the last round.
+  double information(Id first, Id second) const {
+    return information_[static_cast<std::size_t>(first)][static_cast<std::size_t>(second - first - 1)];
+  }
   /// The spanning tree of the largest information, rooted at its centre; noise: the information of each pair times
   /// exp(noise * normal).
   DependencyTree tree(double noise, const RandomStream& stream) const;
 
  private:
-  Index values() const { return shape_.periods + 1; }
-  Index slab_row(std::int64_t course) const;
-  void begin_slab(std::int64_t first);
+  Index values() const { return Index{shape_.periods} + 1; }
+  void begin_slab(Id first);
   void inform(const RowMatrix& together, const Executor& executor);
 
   StepShape shape_;
   bool only_whole_;
   double total_;
-  RowMatrix single_;                  // courses by first enrollment: weight
-  std::int64_t first_ = 0, end_ = 0;  // courses of the slab at hand
-  std::vector<Vector> information_;   // of course i with every later one, row by row of a triangle
+  RowMatrix single_;                              // courses by first enrollment: weight
+  Id first_ = 0, end_ = 0;                        // courses of the slab at hand
+  std::vector<std::vector<double>> information_;  // of each course with every later one
 };
 
 }  // namespace desirepath::inline emissions

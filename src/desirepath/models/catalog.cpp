@@ -22,7 +22,7 @@ const Catalog& standard_catalog() {
                       TimeStructure::tied, "bernoulli"),
           chain_entry("cmm", "contextual mixture: a state a period, own transitions and states in each",
                       TimeStructure::per_period, "gaussian"),
-          committee_entry(),
+          committee_entry("hidden-tree"),
           vae_entry(),
       },
       {emission_families().begin(), emission_families().end()},

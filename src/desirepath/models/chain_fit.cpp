@@ -38,7 +38,9 @@ class ChainFit : public TrainingRun {
     check_settings();
     layout_.with_history = offered<ReadsHistory>(*learner_) != nullptr;
     set_judges_aside();
-    evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(training()), layout_);
+    if (context_.rows == nullptr)
+      own_evidence_ = std::make_unique<ChainEvidence>(EvidenceBatch::of(training()), layout_);
+    evidence_ = own_evidence_ ? own_evidence_.get() : context_.rows;
     chain_.schema = cohort_.schema();
     chain_.states = settings_.states;
     chain_.state_pseudocount = settings_.state_pseudocount;
@@ -58,6 +60,7 @@ class ChainFit : public TrainingRun {
       const auto rows = static_cast<double>(pool.rows.row_count());
       estimate.distinct_rows += pool.rows.row_count();
       bytes += 2 * 8 * rows * states + 12.0 * static_cast<double>(pool.rows.all_taken().one_count()) + 16 * students;
+      bytes += learner_->kept_bytes(pool.rows);
       work += learner_->work_estimate(pool.rows, settings_.states);
     }
     bytes += learner_->memory_estimate(layout_.shape(cohort_.schema()).bits(), settings_.states, executor_.threads()) *
@@ -399,7 +402,8 @@ class ChainFit : public TrainingRun {
   StepLayout layout_;
   ChainIdentity identity_;
   ChainTask chain_, validation_;  // of the latter only the weights
-  std::unique_ptr<ChainEvidence> evidence_, validation_evidence_, refinement_evidence_;
+  std::unique_ptr<ChainEvidence> own_evidence_, validation_evidence_, refinement_evidence_;
+  ChainEvidence* evidence_ = nullptr;  // its own, or the context's
   std::unique_ptr<EmissionLearner> learner_;
   std::unique_ptr<ChainCandidates> candidates_;
   StartFindings found_;

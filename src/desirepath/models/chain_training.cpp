@@ -127,9 +127,27 @@ void ChainProblem::aggregate_rows(const std::vector<RowMatrix>& gamma) {
   }
 }
 
+void ChainProblem::score_rows() {
+  counted_.clear();
+  const auto* counts = offered<CountsWhileScoring>(learner_);
+  // With one state every row is wholly that state's, whatever its score. Nothing follows a measurement.
+  if (counts == nullptr || task_.states > 1 || has_left_ || measures_entropy_) {
+    scores_ = score_pools(parameters_, evidence_, parameters_.emissions.front()->training_kind(), Precision::quick,
+                          executor_);
+    return;
+  }
+  scores_.clear();
+  for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
+    const StepRows& rows = evidence_.pools[p].rows;
+    const RowMatrix weights = Eigen::Map<const RowMatrix>(rows.weights().data(), rows.row_count(), 1);
+    auto [scores, sums] = counts->score_and_count(rows, *parameters_.emissions[p], weights, executor_);
+    scores_.push_back(std::move(scores));
+    counted_.push_back({parameters_.emissions[p], std::move(sums)});
+  }
+}
+
 Expectation ChainProblem::expectation() {
-  scores_ =
-      score_pools(parameters_, evidence_, parameters_.emissions.front()->training_kind(), Precision::quick, executor_);
+  score_rows();
   Expectation found = expectation_from_scores();
   found.log_prior = log_prior();
   if (const auto* large = offered<HasLargeTerms>(learner_)) {
@@ -300,9 +318,10 @@ std::vector<std::string> ChainProblem::notes() const {
   return result;
 }
 
-std::unique_ptr<Emission> ChainProblem::run(const std::unique_ptr<EmissionStep>& step, std::size_t pool) const {
+std::unique_ptr<Emission> ChainProblem::run(const std::unique_ptr<EmissionStep>& step, std::size_t pool,
+                                            std::optional<Statistics> counted) const {
   if (!step) return nullptr;
-  return run_step(*step, evidence_.pools[pool].rows, responsibilities_.rows[pool], executor_);
+  return run_step(*step, evidence_.pools[pool].rows, responsibilities_.rows[pool], executor_, std::move(counted));
 }
 
 bool ChainProblem::finish_emissions() {
@@ -388,8 +407,12 @@ void ChainProblem::take_prior(ChainParameters prior) {
 
 void ChainProblem::maximise_emissions() {
   std::vector<std::shared_ptr<const Emission>> emissions;
-  for (std::size_t p = 0; p < evidence_.pools.size(); ++p)
-    emissions.push_back(run(learner_.step(surveys_[p], *parameters_.emissions[p]), p));
+  for (std::size_t p = 0; p < evidence_.pools.size(); ++p) {
+    const bool is_counted = !counted_.empty() && counted_[p].emission == parameters_.emissions[p];
+    emissions.push_back(run(learner_.step(surveys_[p], *parameters_.emissions[p]), p,
+                            is_counted ? std::optional(std::move(counted_[p].sums)) : std::nullopt));
+  }
+  counted_.clear();
   parameters_.emissions = std::move(emissions);
 }
 

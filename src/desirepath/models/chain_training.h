@@ -126,7 +126,8 @@ class ChainProblem : public EmProblem {
   void begin_emissions(const RandomStream& stream);
   void maximise_emissions();
   /// The emission that a step on a pool comes to; null where it has none, or where there is no step.
-  std::unique_ptr<Emission> run(const std::unique_ptr<EmissionStep>& step, std::size_t pool) const;
+  std::unique_ptr<Emission> run(const std::unique_ptr<EmissionStep>& step, std::size_t pool,
+                                std::optional<Statistics> counted = std::nullopt) const;
   /// Students expected in each state of a pool, everybody's.
   Vector pool_weights(std::size_t pool) const;
   /// Numbers counted here and by peers.
@@ -135,6 +136,8 @@ class ChainProblem : public EmProblem {
   /// Adds what is expected of a student's departure: states by periods.
   void add_departures(std::int64_t student, double weight, const Eigen::RowVectorXd& states,
                       Eigen::Ref<Matrix> sums) const;
+  /// Scores of all rows under the current parameters; with one state, the counts of the M step in the same pass.
+  void score_rows();
   Expectation expectation_from_scores();
   Expectation expectation_by_rows();
   Expectation expectation_by_students();
@@ -157,6 +160,12 @@ class ChainProblem : public EmProblem {
   bool on_proposal_ = false;  // parameters_ are a proposal's, withdrawn_ those before
   ChainResponsibilities responsibilities_;
   std::vector<RowScores> scores_;  // of the last E step
+  /// What the next M step counts first, where the last E step counted it with these emissions.
+  struct Counted {
+    std::shared_ptr<const Emission> emission;
+    Statistics sums;
+  };
+  std::vector<Counted> counted_;  // by pool, or empty
   RowMatrix state_weights_;
   double state_entropy_ = 0;
   bool measures_entropy_ = false;

@@ -219,9 +219,8 @@ void HiddenChain::save(ArchiveWriter& archive) const {
 }
 
 std::unique_ptr<HiddenChain> HiddenChain::load(const ArchiveReader& archive, std::span<const EmissionFamily> families,
-                                               const std::string& default_emission, bool has_kinds) {
+                                               const std::string& default_emission) {
   ChainIdentity identity;
-  identity.has_kinds = has_kinds;
   identity.model = archive.metadata("model");
   identity.emission = archive.metadata("emission");
   identity.plain = identity.emission == default_emission;

@@ -16,7 +16,6 @@ struct ChainIdentity {
   bool plain = true;     // the emission is the model's own: the name need not say it
   TimeStructure structure = TimeStructure::one_step;
   Schema schema;
-  bool has_kinds = true;  // states stand for kinds of students; not so the members of a committee
 };
 
 class HiddenChain;
@@ -26,17 +25,22 @@ class HasChain {
  public:
   virtual ~HasChain() = default;
   virtual const HiddenChain& chain() const = 0;
+  /// The same model with other parameters of the chain.
+  virtual std::unique_ptr<Model> with(ChainParameters parameters) const = 0;
 };
 
 class HiddenChain : public Model, public HiddenStates, public HasChain {
  public:
   /// The parameters must fit the identity.
   HiddenChain(ChainIdentity identity, ChainParameters parameters);
-  /// `default_emission`, `has_kinds`: of the catalog's entry that reads the file.
+  /// `default_emission`: of the catalog's entry that reads the file.
   static std::unique_ptr<HiddenChain> load(const ArchiveReader& archive, std::span<const EmissionFamily> families,
-                                           const std::string& default_emission, bool has_kinds = true);
+                                           const std::string& default_emission);
 
   const HiddenChain& chain() const override { return *this; }
+  std::unique_ptr<Model> with(ChainParameters parameters) const override {
+    return std::make_unique<HiddenChain>(identity_, std::move(parameters));
+  }
   const ChainIdentity& identity() const { return identity_; }
   const ChainParameters& parameters() const { return parameters_; }
   const StepLayout& layout() const { return layout_; }
@@ -54,7 +58,7 @@ class HiddenChain : public Model, public HiddenStates, public HasChain {
                          Conditioning conditioning = Conditioning::linear) const override;
   std::string likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind, const Executor& executor,
                               Precision precision) const override;
-  const HiddenStates* hidden_states() const override { return identity_.has_kinds ? this : nullptr; }
+  const HiddenStates* hidden_states() const override { return this; }
   std::vector<CourseLink> links() const override;
   bool models_leaving() const override { return parameters_.has_left_state || parameters_.departures.size() > 0; }
   std::int64_t parameter_count() const override;

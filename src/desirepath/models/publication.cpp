@@ -101,13 +101,13 @@ Cohort trained_students(const TrainingTask& task) {
 /// A fit as its students see it: who is in which state, and how many go from state to state.
 class Counts {
  public:
-  Counts(const HiddenChain& chain, const TrainingTask& task)
+  Counts(const Model& model, const TrainingTask& task)
       : students_(trained_students(task)),
         batch_(EvidenceBatch::of(students_)),
-        chain_(chain),
-        evidence_(cut_evidence(batch_, chain.layout())),
+        chain_(offered<HasChain>(model)->chain()),
+        evidence_(cut_evidence(batch_, chain_.layout())),
         counted_(counted_students(students_, task.options)) {
-    if (chain.identity().has_kinds) posterior_ = chain.posterior(batch_, task.context.executor);
+    if (model.hidden_states() != nullptr) posterior_ = chain_.posterior(batch_, task.context.executor);
   }
   const ChainEvidence& evidence() const { return evidence_; }
   double of_student(std::int64_t s) const { return counted_.empty() ? 1 : counted_[static_cast<std::size_t>(s)]; }
@@ -119,9 +119,11 @@ class Counts {
   }
   /// Of a student in a step; every member of a committee has all students.
   double in_state(std::int64_t s, Id step, Index state) const {
-    return of_student(s) * (posterior_.size() > 0 ? posterior_(s, step * Index{chain_.state_count()} + state) : 1);
+    return of_student(s) * (has_kinds() ? posterior_(s, step * Index{chain_.state_count()} + state) : 1);
   }
 
+  /// Of the students' kinds; not so where states are members of a committee.
+  bool has_kinds() const { return posterior_.size() > 0; }
   /// By place of a step in the pool.
   StepWeights rows_of(std::size_t pool) const {
     const RowPool& rows = evidence_.pools[pool];
@@ -190,7 +192,7 @@ void publish_rows(Matrix& rows, const Matrix& counts, Index emitting, double lea
 
 void publish_dynamics(const HiddenChain& chain, const Counts& counts, ChainParameters& parameters, double least,
                       const Executor& executor) {
-  if (chain.identity().has_kinds) {
+  if (counts.has_kinds()) {
     Vector initial = Vector::Zero(parameters.prior.initial.size());
     for (std::int64_t s = 0; s < counts.evidence().student_count(); ++s) {
       for (Index k = 0; k < initial.size(); ++k)
@@ -215,8 +217,9 @@ void publish_dynamics(const HiddenChain& chain, const Counts& counts, ChainParam
 }
 
 /// Nothing in it rests on few students.
-ChainParameters published_parameters(const HiddenChain& chain, const TrainingTask& task, Publication& report) {
-  const Counts counts(chain, task);
+ChainParameters published_parameters(const Model& model, const TrainingTask& task, Publication& report) {
+  const Counts counts(model, task);
+  const HiddenChain& chain = offered<HasChain>(model)->chain();
   const Executor& executor = task.context.executor;
   ChainParameters parameters = chain.parameters();
   publish_dynamics(chain, counts, parameters, report.least, executor);
@@ -320,9 +323,7 @@ Publication publish(FitResult& fit, const TrainingTask& task) {
     throw PrivacyError(concat(setting_name("publish"), ": the model rests on fewer than ", shortest(report.least),
                               " students in some period"));
   }
-  const auto& chain = offered<HasChain>(*fit.model)->chain();
-  ChainParameters parameters = published_parameters(chain, task, report);
-  fit.model = std::make_unique<HiddenChain>(chain.identity(), std::move(parameters));
+  fit.model = offered<HasChain>(*fit.model)->with(published_parameters(*fit.model, task, report));
   report.states = fit.states;
   const Vector likelihoods = student_likelihoods(*fit.model, evidence, task.context.executor);
   report.log_likelihood = likelihoods.sum();

@@ -38,6 +38,8 @@ struct TransitionRow {
 inline constexpr const char* start_from_labels = "labels";
 inline constexpr const char* start_from_model = "model";
 
+struct ChainEvidence;
+
 /// What training is given beside cohort and settings. Nothing here is kept after training.
 struct TrainingContext {
   const Executor& executor;
@@ -50,6 +52,7 @@ struct TrainingContext {
   const Model* warm = nullptr;         // start from this model
   const Model* match = nullptr;        // states are numbered like this model's
   const Cohort* validation = nullptr;  // in place of the setting's share
+  ChainEvidence* rows = nullptr;       // the cohort cut into steps and weighed, by who trains on it several times
 
   std::filesystem::path checkpoint = {};  // empty: none
   bool may_checkpoint = false;            // whether whoever asked could have named one
