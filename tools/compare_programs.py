@@ -32,9 +32,22 @@ COMMANDS = [
     "simulate --out u --students 700 --courses 40 --periods 3 --seed 7 --force --json",
     "check u/enrollments.csv --courses u/courses.csv --json",
     "prepare u/enrollments.csv --courses u/courses.csv --out u.cohort --force --json",
+    "prepare u/enrollments.csv --courses u/courses.csv --min-cell 25 --out large.cohort --force --quiet",
     "prepare u/enrollments.csv --out left.cohort --absent left --rejects rejects.csv --force --json",
+    "simulate --out y --edition 3 --years 6 --students 900 --courses 40 --seed 5 --force",
+    "check u/enrollments.csv --courses u/courses.csv",
+    "prepare y/enrollments.csv --courses y/courses.csv --out y.cohort --force",
     "describe u.cohort --figures figures --force --json",
+    "describe u.cohort",
+    "describe y.cohort",
+    "describe y.cohort --json",
+    "describe y.cohort --csv",
+    "describe y.cohort --csv --table courses-per-student",
+    "describe y.cohort --csv --table periods",
+    "describe y.cohort --csv-safe --table courses",
+    "describe y.cohort --csv --table filters",
     "inspect u.cohort",
+    "inspect y.cohort --json",
     f"{FIT} --model nb --states 4 --out nb.m",
     f"{FIT} --model tan --states 3 --out tan.m",
     f"{FIT} --model tan --tree per-state --states 2 --out tan2.m",
@@ -62,29 +75,79 @@ COMMANDS = [
     "fit left.cohort --quiet --json --iterations 12 --restarts 1 --force --model cmm+bernoulli --states 3 --out left.m",
     "fit left.cohort --quiet --json --iterations 12 --restarts 1 --force --model nb --states 3 --out left1.m",
     f"{FIT} --model nb --states 4 --warm nb.m --match nb.m --out warm.m",
+    "fit y.cohort --quiet --json --force --model cmm+bernoulli --states 4 --restarts 1 --iterations 15 --out y.m",
+    "fit y.cohort --quiet --json --force --model hct --trees 2 --tree-states 4 --iterations 8 --out yhct.m",
+    "fit u.cohort --model nb --states 3 --restarts 3 --iterations 8 --force --out told.m",
+    "fit u.cohort --model nb --states 8 --restarts 1 --iterations 8 --publish --force --out told2.m",
     "fit u.cohort --dry-run --model tan --states 3",
+    "fit u.cohort --dry-run --model tan --states 3 --json",
     "inspect hct.m --json",
+    "inspect cmmb.m",
     "select u.cohort --model nb --states 2:4 --iterations 20 --restarts 1 --figure k.svg --force",
     "select u.cohort --model cmm --states 2,3 --iterations 8 --restarts 1 --csv",
+    "select u.cohort --model nb --states 2,3 --iterations 8 --restarts 1 --pseudocount 0 --json",
     "compare u.cohort --models nb,tan --states 2,3 --iterations 8 --restarts 1 --json",
+    "compare u.cohort --models nb,hct --states 2,3 --iterations 8 --restarts 1",
+    "compare u.cohort --models nb,tan --states 2 --iterations 8 --restarts 1 --csv",
+    "evaluate u.cohort --models nb,vae --states 2,4 --seeds 2 --restarts 1 --iterations 10 --epochs 3 --draws 200",
+    "evaluate u.cohort --models nb,hct --states 2 --seeds 1 --restarts 1 --iterations 10 --draws 200 --csv",
     "evaluate u.cohort --models nb,vae --states 2 --seeds 1 --restarts 1 --iterations 10 --epochs 3 --draws 200 --out e --force --json",
     "score nb.m u.cohort --csv",
     "score tan.m u.cohort --json",
     "score cmm.m u.cohort --likelihood density --json",
     "score nb.m u.cohort --leave-one-out --csv",
     "score hct.m u.cohort --explain 3",
+    "score hct.m u.cohort --explain 3 --json",
+    "score hct.m u.cohort --explain 3 --by residence --csv",
+    "score nb.m u.cohort --by major",
+    "score nb.m u.cohort --leave-one-out on",
+    "score nb.m u.cohort --leave-one-out on --json",
+    "score nb.m u.cohort --leave-one-out off --full-precision --json",
+    "score cmmb.m u.cohort --contrast 0.2 --major entry_major",
     "score vae.m u.cohort --csv",
+    "score vae.m u.cohort",
+    "score oem.m u.cohort --precision sampled --csv",
     "states cmm.m",
+    "states cmm.m --csv",
+    "states hmm.m",
+    "states hmm.m --csv",
     "states nb.m --json",
+    "states nb.m u.cohort --refits 3",
+    "states nb.m u.cohort --refits 2 --json",
+    "states nb.m --name all:0=Engineers --csv-safe",
     "states cmmb.m u.cohort --csv",
+    "states left.m left.cohort --csv",
+    "states cmmb.m --json",
     "states cmmb.m u.cohort --by residence --json",
+    "states cmmb.m u.cohort --by residence",
+    "states cmmb.m u.cohort --by residence --csv",
+    "states y.m y.cohort --by entry",
+    "states y.m y.cohort --by entry --json",
     "states cmmb.m --grid --csv",
+    "states cmmb.m --grid",
+    "states cmmb.m --grid --json",
     "states left.m",
+    "states left.m --json",
     "states public2.m --json",
+    "states hct.m",
+    "states hct.m --csv",
+    "states hct.m --json",
     "infer hct.m --took 'CS 101@1' --period 2 --csv",
+    "infer hct.m --took 'CS 101@1' --period 2",
     "infer hct.m u.cohort --student S00000042 --known-periods 1",
+    "infer hct.m u.cohort --student S00000042 --known-periods 1 --refits 2 --json",
+    "infer hct.m u.cohort --known-periods 1 --period 2 --csv",
+    "infer hct.m u.cohort --known-periods 1",
     "infer hct.m u.cohort --known-periods 1 --period 2 --total --csv",
+    "infer hct.m u.cohort --known-periods 1 --period 2 --total",
+    "infer nb.m u.cohort --known-periods 1 --period 2 --total --refits 2 --json",
+    "infer yhct.m y.cohort --known-periods 1 --period 2 --total",
+    "infer yhct.m y.cohort --known-periods 1 --period 2 --total --json",
+    "infer left.m left.cohort --known-periods 1 --top 2 --json",
+    "infer left.m left.cohort --known-periods 1",
+    "infer left.m left.cohort --known-periods 1 --total",
     "infer hct.m u.cohort --paper-task --json",
+    "infer hct.m u.cohort --paper-task --csv",
     "infer cmm.m u.cohort --known-periods 1 --period 2 --total --json",
     "infer cmm.m u.cohort --paper-task",
     "infer vae.m u.cohort --paper-task",
@@ -92,22 +155,65 @@ COMMANDS = [
     "prerequisites hct.m u.cohort --students 60 --csv",
     "prerequisites cmmb.m u.cohort --students 60 --json",
     "prerequisites hct.m u.cohort --students 60 --curriculum",
+    "prerequisites hct.m u.cohort --students 60",
+    "prerequisites hct.m u.cohort --students 60 --json",
+    "prerequisites hct.m u.cohort --students 60 --course 'CS 301' --course 'CS 201'",
+    "prerequisites hct.m u.cohort --students 60 --course 'CS 301' --csv",
+    "prerequisites hct.m --students 60 --drawn 300",
+    "prerequisites hct.m --students 60 --drawn 300 --csv",
+    "prerequisites hct.m --students 60 --drawn 300 --json",
+    "prerequisites hct.m u.cohort --students 30 --refits 2 --q 1 --csv",
+    "prerequisites yhct.m y.cohort --students 60",
     "pathways cmmb.m",
+    "pathways cmmb.m --json",
     "pathways cmmb.m u.cohort --by residence --json",
+    "pathways cmmb.m u.cohort --by residence --q 1",
     "pathways cmmb.m u.cohort --width probability --csv",
+    "pathways cmmb.m u.cohort --width probability --via 'CS 101@1' --json",
+    "pathways cmmb.m --via 'CS 101@1'",
+    "pathways y.m y.cohort --by entry",
+    "pathways y.m y.cohort --by entry --json",
     "pathways left.m left.cohort",
+    "pathways left.m left.cohort --json",
     "delays hct.m u.cohort --by residence --json",
+    "delays hct.m u.cohort --by residence",
+    "delays hct.m u.cohort --by residence --q 1 --csv",
     "delays hct.m u.cohort --goal 'CS 301'",
+    "delays hct.m u.cohort --goal 'CS 301' --q 1 --most-by-chance 50 --json",
+    "delays hct.m u.cohort --goal 'CS 301' --q 1 --most-by-chance 50",
+    "delays yhct.m y.cohort --q 1 --csv",
     "company hct.m u.cohort --json",
+    "company hct.m u.cohort --q 1",
+    "company hct.m u.cohort --q 1 --csv",
     "plan hct.m --took 'CS 101@1' --known-periods 1 --goal 'CS 301' --json",
+    "plan hct.m --took 'CS 101@1' --known-periods 1 --goal 'CS 301'",
+    "plan hct.m --took 'CS 101@1' --known-periods 1 --goal 'CS 301' --goal 'CS 201@2' --csv",
     "plan hct.m u.cohort --took 'CS 101@1' --core 'major=Computer Science'",
     "sample hct.m --count 200 --csv",
+    "sample hct.m --count 9",
+    "sample hct.m --count 20 --json",
     "sample cmm.m --count 50 --no-repeats --csv",
+    "sample cmm.m --count 50 --no-repeats",
     "sample cmmb.m u.cohort --student S00000042 --known-periods 1",
+    "sample cmmb.m u.cohort --student S00000042 --known-periods 1 --count 3 --csv",
+    "sample left.m left.cohort --known-periods 1 --count 1 --json",
     "report cmmb.m u.cohort --answers hct.m --by residence --evaluation e/evaluation.json --figures pictures --out page.html --force --json",
     "report hct.m u.cohort --out page2.html --force --json",
+    "report nb.m u.cohort --by residence --q 1 --out page3.html --figures pictures3 --force",
+    "report y.m y.cohort --answers yhct.m --by entry --highlight 0,1 --width probability --out page4.html --figures pictures4 --force",
+    "report cmm.m u.cohort --answers hct.m --q 1 --name all:0=Engineers --out page5.html --figures pictures5 --force",
+    "report cmmb.m u.cohort --answers hct.m --by major --sections summary,flows,delays,plans --q 1 --out page6.html --force",
+    "report cmmb.m large.cohort --answers hct.m --by residence --out page8.html --figures pictures8 --force",
+    "pathways cmmb.m large.cohort --by residence",
+    "states cmmb.m large.cohort --by residence",
+    "describe large.cohort",
+    "company hct.m large.cohort --q 1",
+    "report left.m left.cohort --out page7.html --figures pictures7 --force",
     "split u.cohort --out parts --force --json",
+    "split u.cohort --out parts --force",
     "orthant case.json --json",
+    "orthant case.json --csv",
+    "orthant case.json --estimator sov",
 ]
 
 # Seconds of CPU each. Those that only make what is measured have no time of their own.
@@ -130,15 +236,13 @@ SPEED = [
 ]
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?(?![\w])")
+MEASURED = re.compile(r'("[^"]*(?:seconds|bytes)[^"]*": )(?:[-+.\deE]+|{[^{}]*})')  # a field of JSON as it is written
 ELEMENTS = {"F64": "d", "I64": "q", "I32": "i", "U8": "B"}
 
 
 def masked(text):
     """Text without what two runs of one program differ in: times, and memory that was in use."""
-    try:
-        return json.dumps(masked_json(json.loads(text)), indent=1, ensure_ascii=False)
-    except ValueError:
-        pass
+    text = MEASURED.sub(r"\1_", text)
     header = text.split("\n", 1)[0].split(",")
     if any(is_measured(name) for name in header):
         rows = [["_" if is_measured(name) else cell for name, cell in zip(header, row)] for row in csv.reader(io.StringIO(text))]
@@ -148,12 +252,6 @@ def masked(text):
 
 def is_measured(name):
     return "seconds" in name or "bytes" in name
-
-
-def masked_json(value):
-    if isinstance(value, dict):
-        return {key: "_" if is_measured(key) else masked_json(part) for key, part in value.items()}
-    return [masked_json(part) for part in value] if isinstance(value, list) else value
 
 
 class Difference:
@@ -256,7 +354,7 @@ def metadata_text(header):
         except ValueError:
             told[key] = value
     told.pop("digest", None)
-    return json.dumps(masked_json(told), indent=1, sort_keys=True)
+    return MEASURED.sub(r"\1_", json.dumps(told, indent=1, sort_keys=True))
 
 
 def run(program, folder, command):

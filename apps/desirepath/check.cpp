@@ -27,11 +27,11 @@ void add_check(Program& program) {
   auto table = add_raw_table_options(*verb.app);
   verb.run = [&verb, options, table] {
     Console& console = *verb.console;
-    const InputCheck check =
+    const Preparation check =
         check_tables(options->sources, table->options(), console.executor("check"), console.progress_sink());
     console.end_progress();
     if (!options->rejects.empty()) check.report.write_rejects(options->rejects, console.overwrite());
-    console.show("check", check);
+    console.show("check", check.answer());
     if (!check.failure.empty()) throw InputError(check.failure);
   };
 }

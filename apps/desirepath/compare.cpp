@@ -43,13 +43,12 @@ void add_compare(Program& program) {
     task.file = many->file();
     const Cohort cohort = open_cohort(options->cohort, *table, console, TableUse::train);
     const Executor executor = console.executor("compare");
-    if (many->dry_run)
-      return many->show_estimate(console, task.fits.size(), estimate_comparison(cohort, task, executor));
+    if (many->dry_run) return console.show("fit-estimate", estimate_comparison(cohort, task, executor).answer());
     const TrainingContext context{executor, console.progress_sink()};
     const Comparison comparison = many->run([&] { return compare_models(cohort, task, context); });
     console.end_progress();
     many->remove_checkpoint();
-    console.show("compare", comparison);
+    console.show("compare", comparison.answer());
   };
 }
 

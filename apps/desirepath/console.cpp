@@ -41,26 +41,28 @@ void Console::warn(const std::string& line) const {
   std::cerr << "desirepath: warning: " << printable(render_settings(line, "--")) << '\n';
 }
 
-void Console::print_json(const std::string& verb, nlohmann::ordered_json object) const {
+void Console::print_json(const std::string& verb, const Answer& answer) const {
   has_printed_json_ = true;
-  nlohmann::ordered_json whole;
-  whole["schema"] = "desirepath/" + verb + "/1";
-  whole.update(object);
-  // A name of a file may hold bytes that are no UTF-8.
-  const std::string text = render_settings(whole.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), "--");
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!is_turn(text, i)) {
-      std::cout << text[i];
-      continue;
+  answer.write_json("desirepath/" + verb + "/1", [](const std::string& marked) {
+    const std::string text = render_settings(marked, "--");
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (!is_turn(text, i)) {
+        std::cout << text[i];
+        continue;
+      }
+      std::cout << "\\u" << turn_digits(text, i);  // the same text to a program, and no command to a terminal
+      i += 2;
     }
-    std::cout << "\\u" << turn_digits(text, i);  // the same text to a program, and no command to a terminal
-    i += 2;
-  }
-  std::cout << '\n';
+  });
 }
 
 void Console::tell_failure(const std::string& message, int code) const {
-  if (json && !has_printed_json_) print_json("error", {{"error", message}, {"exit_code", code}});
+  if (json && !has_printed_json_) {
+    Answer failure;
+    failure.set("error", message);
+    failure.set("exit_code", code);
+    print_json("error", failure);
+  }
   std::cout.flush();
 }
 
@@ -69,12 +71,12 @@ void Console::show(const std::string& verb, const Answer& answer) const {
     warn(warning);
   for (const std::string& note : answer.notes())
     say(note);
-  if (json) return print_json(verb, answer.to_json());
+  if (json) return print_json(verb, answer);
   const auto print_csv = [&](std::ostream& out) {
-    if (!csv_safe) return answer.print_csv(out);
+    if (!csv_safe) return answer.chosen_table().print_csv(out);
     SpreadsheetCsv filter(out);
     std::ostream filtered(&filter);
-    answer.print_csv(filtered);
+    answer.chosen_table().print_csv(filtered);
   };
   if (csv && ::isatty(STDOUT_FILENO) == 0) return print_csv(std::cout);
   if (csv) {
@@ -87,7 +89,7 @@ void Console::show(const std::string& verb, const Answer& answer) const {
 }
 
 void Console::tell(const std::string& verb, const Answer& answer) const {
-  if (json) return print_json(verb, answer.to_json());
+  if (json) return print_json(verb, answer);
   if (!quiet) std::cerr << in_words(answer);
 }
 

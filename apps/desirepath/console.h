@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <string>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "desirepath/compute/executor.h"
 #include "desirepath/core/answer.h"
 #include "desirepath/core/atomic_file.h"
@@ -36,8 +34,6 @@ struct Console {
   void show(const std::string& verb, const Answer& answer) const;
   /// Of a command whose result is files: JSON on stdout, or words on stderr; nothing with --quiet.
   void tell(const std::string& verb, const Answer& answer) const;
-  /// One object with a `schema` field on stdout.
-  void print_json(const std::string& verb, nlohmann::ordered_json object) const;
   /// With --json, what went wrong as an object on stdout, unless one that says so is there.
   void tell_failure(const std::string& message, int code) const;
   /// A sink for the library; empty when nobody would see it.
@@ -50,6 +46,8 @@ struct Console {
   void end_progress();
 
  private:
+  /// One object with a `schema` field on stdout.
+  void print_json(const std::string& verb, const Answer& answer) const;
   void show_progress(const ProgressEvent& event, bool as_json);
 
   std::chrono::steady_clock::time_point phase_started_;

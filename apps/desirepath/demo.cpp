@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <iostream>
 #include <numeric>
 
 #include <CLI/CLI.hpp>

@@ -34,9 +34,9 @@ void add_describe(Program& program) {
   add_settings(*verb.app, list_settings(declaration_of<Disclosure>()), options->settings);
   verb.add_force();
   auto table = add_raw_table_options(*verb.app);
-  const auto names = CohortDescription::table_names();
+  const std::vector<std::string> names(described_tables.begin(), described_tables.end());
   verb.app->get_option("--table")->description(
-      concat("with --csv, which table: ", join({names.begin(), names.end()}, ", "),
+      concat("with --csv, which table: ", join(names, ", "),
              "; else that of a DuckDB file with several, or the sheet of a workbook"));
   verb.run = [&verb, options, table, names] {
     const auto asked = settings_from<Disclosure>(options->settings);
@@ -45,25 +45,23 @@ void add_describe(Program& program) {
     std::string name = given == table->given.end() ? "" : setting_text(given->second);
     const bool known = std::ranges::find(names, name) != names.end();
     if (!name.empty() && !known && ArchiveReader::looks_like_archive(options->cohort)) {
-      const std::vector<std::string> tables(names.begin(), names.end());
-      throw OptionError(
-          concat("no table '", name, "'", did_you_mean(name, tables), "; there are: ", join(tables, ", ")));
+      throw OptionError(concat("no table '", name, "'", did_you_mean(name, names), "; there are: ", join(names, ", ")));
     }
     if (!verb.console->csv || !known) name.clear();
     if (!name.empty()) table->given.erase("table");
     const Cohort cohort = open_cohort(options->cohort, *table, *verb.console);
-    CohortDescription description(cohort, asked.bound_to(cohort.min_cell()));
-    if (!name.empty()) description.choose_table(name);
+    CohortDescription description = describe_cohort(cohort, asked.bound_to(cohort.min_cell()));
+    if (!name.empty()) description.answer.choose(name);
     if (!options->figures.empty()) {
       FileSet files(options->figures, verb.console->overwrite());
-      for (const Figure& figure : description.figures())
+      for (const Figure& figure : description.figures)
         files.add(figure.name + ".svg").write(standalone_svg(figure));
       files.commit();
-      for (const Figure& figure : description.figures())
+      for (const Figure& figure : description.figures)
         verb.console->say(
             concat("wrote ", (std::filesystem::path(options->figures) / (figure.name + ".svg")).string()));
     }
-    verb.console->show("describe", description);
+    verb.console->show("describe", description.answer);
   };
 }
 

@@ -15,7 +15,7 @@
 #include "desirepath/evaluation/evaluation_file.h"
 #include "desirepath/evaluation/model_evaluation.h"
 #include "desirepath/evaluation/model_selection.h"
-#include "desirepath/reports/evaluation_figures.h"
+#include "desirepath/reports/figures.h"
 #include "desirepath/simulation/synthetic_cohort.h"
 
 namespace desirepath::app {
@@ -128,7 +128,7 @@ void add_evaluate(Program& program) {
     const Evaluation evaluation = evaluate_models(cohort, task, context);
     console.end_progress();
     if (!options->out.empty()) write_results(evaluation, options->out);
-    console.show("evaluate", evaluation);
+    console.show("evaluate", evaluation.answer());
   };
 }
 

@@ -1,5 +1,3 @@
-#include <iostream>
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -51,11 +49,7 @@ void add_fit(Program& program) {
     const TrainingTask task{cohort, fit_options, context};
     const std::unique_ptr<Training> prepared = prepare_training(task);
     const FitEstimate estimate = prepared->estimate();
-    if (options->dry_run && console.json) return console.print_json("fit-estimate", estimate.to_json());
-    if (options->dry_run) {
-      std::cout << estimate.text() << '\n';
-      return;
-    }
+    if (options->dry_run) return console.show("fit-estimate", estimate.answer());
     console.say(concat("training needs about ", as_bytes_text(estimate.bytes), " of memory"));
     FitResult fit = prepared->run();
     std::optional<Publication> published;
@@ -71,15 +65,11 @@ void add_fit(Program& program) {
       std::filesystem::remove(context.checkpoint, ignored);
     for (const std::string& warning : fit.warnings)
       console.warn(warning);
-    if (console.json) {
-      nlohmann::ordered_json json = fit.to_json();
-      if (published) json["published"] = published->to_json();
-      console.print_json("fit", json);
-    } else if (!console.quiet) {
-      fit.print(std::cerr);
-      if (published) console.say(published->text());
-      console.say(concat("wrote ", options->out));
-    }
+    Answer answer = fit.answer();
+    if (published) answer.set("published", published->to_json());
+    if (published) answer.say(published->text());
+    answer.say("wrote ", options->out);
+    console.tell("fit", answer);
     if (options->require_convergence && !fit.converged) {
       throw QualityError(concat("not converged after ", fit.iterations,
                                 " iterations (the model is written); raise --iterations or --tolerance"));

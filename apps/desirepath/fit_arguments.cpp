@@ -1,7 +1,6 @@
 #include "fit_arguments.h"
 
 #include <algorithm>
-#include <iostream>
 
 #include <CLI/CLI.hpp>
 
@@ -162,13 +161,6 @@ FitsFile FitSweepArguments::file() const {
   if (resume && checkpoint.empty())
     throw OptionError(concat(setting_name("resume"), " needs ", setting_name("checkpoint"), " FILE"));
   return {checkpoint, resume};
-}
-
-void FitSweepArguments::show_estimate(const Console& console, std::size_t fits, const FitEstimate& estimate) {
-  if (console.json) return console.print_json("fit-estimate", estimate.to_json());
-  std::cout << counted(static_cast<std::int64_t>(fits), "fit", "fits") << "; memory about "
-            << as_bytes_text(estimate.bytes) << " for the largest; an iteration of all their restarts roughly "
-            << as_duration(estimate.seconds_per_iteration) << '\n';
 }
 
 void FitSweepArguments::remove_checkpoint() const {

@@ -51,8 +51,6 @@ struct FitSweepArguments {
   bool resume = false;
 
   FitsFile file() const;
-  /// What all the fits would take, for --dry-run.
-  static void show_estimate(const Console& console, std::size_t fits, const FitEstimate& estimate);
   /// Its finished fits have served.
   void remove_checkpoint() const;
   /// What the fits give; an interruption says how to go on.

@@ -19,7 +19,7 @@ void add_inspect(Program& program) {
     if (std::filesystem::is_regular_file(*file) && !ArchiveReader::looks_like_archive(*file)) {
       throw InputError(concat(*file, ": not a file this program wrote; 'desirepath check' looks at tables"));
     }
-    verb.console->show("inspect", FileContents(ArchiveReader::open(*file)));
+    verb.console->show("inspect", describe_contents(ArchiveReader::open(*file)));
   };
 }
 

@@ -3,7 +3,7 @@
 #include "program.h"
 
 #include "desirepath/core/error.h"
-#include "desirepath/probability/orthant_answer.h"
+#include "desirepath/probability/orthant_problem_json.h"
 
 namespace desirepath::app {
 
@@ -31,8 +31,8 @@ void add_orthant(Program& program) {
     if (options->samples && *options->samples < 1) throw OptionError("--samples must be at least 1");
     estimation.samples = options->samples;
     const OrthantCase given = read_orthant_case(options->problem);
-    const OrthantAnswer answer(given.problem, options->problem, estimation, RandomStream(console.seed).child("orthant"),
-                               console.executor("orthant"));
+    const Answer answer = answer_orthant(given.problem, options->problem, estimation,
+                                         RandomStream(console.seed).child("orthant"), console.executor("orthant"));
     console.end_progress();
     console.show("orthant", answer);
   };

@@ -55,7 +55,7 @@ void add_prepare(Program& program) {
     made.cohort->save(options->out, console.overwrite());
     if (!options->statuses.empty()) write_statuses(*made.cohort, options->statuses, console.overwrite());
     made.file = options->out;
-    console.tell("prepare", made);
+    console.tell("prepare", made.answer());
   };
 }
 

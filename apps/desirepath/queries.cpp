@@ -77,11 +77,11 @@ void add_query(Program& program, const Query& query) {
       given = evidence_from_table(stored.model->schema(), read_small_table(options->given));
     }
     const Executor executor = console.executor(query.name);
-    const auto answer = query.ask({stored, cohort ? &*cohort : nullptr, given ? &*given : nullptr, options->settings,
-                                   console.csv && cohort, !console.csv && !console.json, console.seed, executor,
-                                   console.progress_sink()});
+    const Answer answer = query.ask({stored, cohort ? &*cohort : nullptr, given ? &*given : nullptr, options->settings,
+                                     console.csv && cohort, !console.csv && !console.json, RandomStream(console.seed),
+                                     executor, console.progress_sink()});
     console.end_progress();
-    console.show(query.name, *answer);
+    console.show(query.name, answer);
   };
 }
 

@@ -8,7 +8,7 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/evaluation/model_selection.h"
-#include "desirepath/reports/selection_figure.h"
+#include "desirepath/reports/figures.h"
 
 namespace desirepath::app {
 
@@ -46,8 +46,8 @@ void add_select(Program& program) {
     const Executor executor = console.executor("select");
     const TrainingContext context = training->context(console, executor, cohort, *table);
     if (many->dry_run)
-      return many->show_estimate(console, states.size(),
-                                 estimate_selection(cohort, fit_options, states, many->held_out, context));
+      return console.show("fit-estimate",
+                          estimate_selection(cohort, fit_options, states, many->held_out, context).answer());
     const Selection selection =
         many->run([&] { return select_states(cohort, fit_options, states, many->held_out, context, many->file()); });
     console.end_progress();
@@ -56,7 +56,7 @@ void add_select(Program& program) {
       write_text_file(options->figure, standalone_svg(selection_figure(selection)), console.overwrite());
       console.say(concat("wrote ", options->figure));
     }
-    console.show("select", selection);
+    console.show("select", selection.answer());
   };
 }
 

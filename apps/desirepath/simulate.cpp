@@ -35,7 +35,7 @@ void add_simulate(Program& program) {
     const SyntheticFiles written = write_synthetic_university(synthetic, options->out, console.overwrite(),
                                                               console.executor("simulate"), console.progress_sink());
     console.end_progress();
-    console.tell("simulate", written);
+    console.tell("simulate", written.answer());
   };
 }
 

@@ -20,6 +20,7 @@
 #include "desirepath/queries/query.h"
 #include "desirepath/queries/student_groups.h"
 #include "desirepath/reports/cohort_description.h"
+#include "desirepath/transcripts/cohort_summary.h"
 
 namespace desirepath::audit_test {
 namespace {
@@ -116,7 +117,7 @@ Json ask(const std::string& name, const StoredModel& stored, const Cohort& cohor
   for (const Query& query : query_catalog()) {
     if (query.name != name) continue;
     try {
-      return query.ask({stored, &cohort, nullptr, settings, false, false, 1, executor})->to_json();
+      return query.ask({stored, &cohort, nullptr, settings, false, false, RandomStream(1), executor}).to_json();
     } catch (const PrivacyError&) {
       return {};
     }
@@ -150,10 +151,10 @@ TEST(Audit, Describe) {
     const CohortSummary summary = summarise(cohort);
     const std::string where = "cohort " + std::to_string(round);
     if (const auto none = summary.course_counts.front(); cohort.student_count() - none < 10) {
-      EXPECT_THROW(CohortDescription(cohort, Disclosure()), PrivacyError);
+      EXPECT_THROW(describe_cohort(cohort, Disclosure()), PrivacyError);
       continue;
     }
-    const Json disclosed = CohortDescription(cohort, Disclosure()).to_json();
+    const Json disclosed = describe_cohort(cohort, Disclosure()).answer.to_json();
     const auto n = static_cast<double>(cohort.student_count());
     {
       // Courses: takers and enrollments, with the groups' totals.

@@ -54,6 +54,10 @@ class Compare(ProgramTest):
         self.assert_says(done.out, 4)
         done = self.run_program("select", "t.csv", "--model", "tan", "--states", "2:6", "--dry-run")
         self.assert_says(done.out, 5)
+        for sweep in (("compare", "t.csv", "--models", "nb"), ("select", "t.csv", "--model", "nb")):
+            table = self.run_program(*sweep, "--states", "2,3", "--dry-run", "--csv").out.splitlines()
+            self.assertEqual(table[0], "bytes,seconds_per_iteration,distinct_rows")
+            self.assertEqual(len(table), 2)
 
     def stopped_it_loses_one_fit(self, common, another):
         whole = self.run_program(*common).out

@@ -76,7 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const test::Bytes bytes(view.begin(), view.end());
   try {
     const ArchiveReader archive = ArchiveReader::from_bytes(bytes, "file");
-    (void)FileContents(archive).to_json().dump();
+    (void)describe_contents(archive).to_json().dump();
     const FitOptions* options = owner_of(archive);
     if (options == nullptr) return 0;
     const Executor executor(1);

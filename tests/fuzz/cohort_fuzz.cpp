@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size));
   try {
     const ArchiveReader archive = ArchiveReader::from_bytes({bytes.begin(), bytes.end()}, "file");
-    (void)FileContents(archive).to_json().dump();
+    (void)describe_contents(archive).to_json().dump();
     const Cohort cohort = Cohort::load(archive);
     (void)cohort.fingerprint();
     (void)EvidenceBatch::of(cohort);

@@ -69,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size));
   try {
     const ArchiveReader archive = ArchiveReader::from_bytes({bytes.begin(), bytes.end()}, "file");
-    (void)FileContents(archive).to_json().dump();
+    (void)describe_contents(archive).to_json().dump();
     const StoredModel stored = load_model(archive);
     ask(stored, 0);
     ask(stored, 0.2);

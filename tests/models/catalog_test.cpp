@@ -307,15 +307,17 @@ TEST(Catalog, AModelWithoutStatesIsOneMoreEntry) {
       test::random_cohort({.students = 60, .courses = 4, .periods = 2, .unknown = 0}, RandomStream(5));
   FitOptions options("shares", catalog);
   const FitResult fit = test::fit(cohort, options.set("smoothing", 0.5));
-  EXPECT_EQ(fit.to_json().contains("states"), false);
+  EXPECT_EQ(fit.answer().to_json().contains("states"), false);
   const StoredModel stored = through_a_file(*fit.model, catalog);
   const Executor executor(1);
   // A query that needs no states answers; one that does names a model that has them.
   for (const Query& query : query_catalog()) {
     const SettingValues none;
-    const auto ask = [&] { return query.ask({stored, &cohort, nullptr, none, false, true, 1, executor}); };
+    const auto ask = [&] {
+      return query.ask({stored, &cohort, nullptr, none, false, true, RandomStream(1), executor});
+    };
     if (query.name == "score") {
-      EXPECT_EQ(ask()->to_json()["students"], 60);
+      EXPECT_EQ(ask().to_json()["students"], 60);
     } else if (query.name == "states") {
       EXPECT_TRUE(test::says(test::message_of<OptionError>(ask), {"states", "shares", "cmm", "nb"}));
     }

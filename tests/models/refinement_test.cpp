@@ -171,7 +171,7 @@ TEST(Refinement, HoldsStudentsOutOfTrainingWhereNoValidationIsNamed) {
   EXPECT_NEAR(static_cast<double>(fit.refinement->students), 30, 16);
   EXPECT_TRUE(fit.validation_trace.empty());  // EM does not look at them
   EXPECT_TRUE(test::any_says(fit.warnings, {"refine", std::to_string(fit.refinement->students), "validation"}));
-  const nlohmann::ordered_json json = fit.to_json();
+  const nlohmann::ordered_json json = fit.answer().to_json();
   EXPECT_EQ(json["refinement"]["refine"], "policy-gradient");
   EXPECT_EQ(json["refinement"]["trace"].size(), 2);
 }

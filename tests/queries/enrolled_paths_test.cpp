@@ -7,7 +7,6 @@
 #include "support/example_cohorts.h"
 #include "support/worlds.h"
 
-#include "desirepath/queries/enrolled_steps.h"
 #include "desirepath/queries/pathways.h"
 #include "desirepath/queries/state_groups.h"
 
@@ -91,8 +90,7 @@ TEST(EnrolledPaths, EveryColumnHoldsTheSameStudents) {
         std::ranges::all_of(path.nodes, [&](std::size_t n) { return flows.nodes[n].states.front() < 2; });
     EXPECT_EQ(is_through_states(flows, path), is_all);
   }
-  EXPECT_EQ(enrolled_words(flows, *chain.hidden_states(), chain.schema()),
-            "enrolled: 197 students in period 1, 140 in period 2");
+  EXPECT_EQ(enrolled_words(flows), "enrolled: 197 students in period 1, 140 in period 2");
 }
 
 TEST(EnrolledPaths, SmallReasonsAreShownTogetherAndNeverInAState) {

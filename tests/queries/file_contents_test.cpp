@@ -10,11 +10,11 @@
 namespace desirepath::file_contents_test {
 namespace {
 
-FileContents contents_of_checkpoint(const std::string& header, const std::string& em) {
+Answer contents_of_checkpoint(const std::string& header, const std::string& em) {
   ArchiveWriter archive("checkpoint");
   archive.set("checkpoint", header);
   archive.set("em", em);
-  return FileContents(ArchiveReader::from_bytes(archive.bytes(), "a checkpoint"));
+  return describe_contents(ArchiveReader::from_bytes(archive.bytes(), "a checkpoint"));
 }
 
 TEST(FileContents, CountsOfACheckpointAreCounts) {

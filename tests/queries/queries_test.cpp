@@ -15,7 +15,7 @@
 #include "desirepath/queries/pathways.h"
 #include "desirepath/queries/plan.h"
 #include "desirepath/queries/prerequisites.h"
-#include "desirepath/queries/typical_groups.h"
+#include "desirepath/queries/typicality.h"
 
 namespace desirepath::queries_test {
 namespace {
@@ -36,7 +36,7 @@ class Questions : public testing::TestWithParam<test::ChainCase> {
                              const EvidenceBatch* given = nullptr) const {
     for (const Query& entry : query_catalog()) {
       if (entry.name == query)
-        return entry.ask({stored_, nullptr, given, settings, false, false, 1, executor_})->to_json();
+        return entry.ask({stored_, nullptr, given, settings, false, false, RandomStream(1), executor_}).to_json();
     }
     throw OptionError("no such query");
   }
@@ -534,6 +534,7 @@ TEST(Pathways, SmallStatesAndFlowsAreNotTold) {
 
 TEST(Pathways, GroupsAreComparedByTheirShares) {
   StateFlows flows;
+  flows.periods = {"1"};
   flows.nodes = {{0, {0}, "a", 60}, {0, {1}, "b", 60}};
   std::vector<std::vector<Id>> paths;
   StudentGroups groups{{"here", "there"}, {}};

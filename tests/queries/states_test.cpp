@@ -1,4 +1,6 @@
 // What states stand for, who is in them, and whether they are found again.
+#include "desirepath/queries/states.h"
+
 #include <algorithm>
 
 #include "support/example_cohorts.h"
@@ -7,7 +9,6 @@
 
 #include "desirepath/queries/state_grid.h"
 #include "desirepath/queries/state_groups.h"
-#include "desirepath/queries/state_stability.h"
 
 namespace desirepath::states_test {
 namespace {
@@ -52,10 +53,10 @@ TEST(StateGrid, IsTheChainsOwnArithmetic) {
 }
 
 TEST(StateGroups, IntervalsAreWilsons) {
-  EXPECT_NEAR(share_interval(10, 100).low, 0.055229, 1e-6);
-  EXPECT_NEAR(share_interval(10, 100).high, 0.174366, 1e-6);
-  EXPECT_EQ(share_interval(0, 20).low, 0);
-  EXPECT_NEAR(share_interval(0, 20).high, 0.161125, 1e-6);
+  EXPECT_NEAR(ShareOf(10, 100).low, 0.055229, 1e-6);
+  EXPECT_NEAR(ShareOf(10, 100).high, 0.174366, 1e-6);
+  EXPECT_EQ(ShareOf(0, 20).low, 0);
+  EXPECT_NEAR(ShareOf(0, 20).high, 0.161125, 1e-6);
 }
 
 TEST(StateStability, OverlapsAreJaccardIndices) {

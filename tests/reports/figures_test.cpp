@@ -1,3 +1,5 @@
+#include "desirepath/reports/figures.h"
+
 #include <cmath>
 #include <regex>
 #include <set>
@@ -7,14 +9,12 @@
 #include "support/support.h"
 
 #include "desirepath/core/error.h"
+#include "desirepath/core/rounded.h"
 #include "desirepath/core/table.h"
 #include "desirepath/core/text.h"
 #include "desirepath/queries/disclosed_cohort.h"
-#include "desirepath/reports/cohort_figures.h"
-#include "desirepath/reports/evaluation_figures.h"
 #include "desirepath/reports/html_page.h"
 #include "desirepath/reports/palette.h"
-#include "desirepath/reports/selection_figure.h"
 #include "desirepath/reports/svg.h"
 
 namespace desirepath::figures_test {

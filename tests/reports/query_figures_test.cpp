@@ -9,37 +9,38 @@
 #include "support/support.h"
 
 #include "desirepath/core/text.h"
-#include "desirepath/reports/calibration_figure.h"
-#include "desirepath/reports/delay_chart.h"
+#include "desirepath/reports/figures.h"
 #include "desirepath/reports/graph_layout.h"
 #include "desirepath/reports/palette.h"
-#include "desirepath/reports/portrait_figures.h"
-#include "desirepath/reports/prerequisite_graph.h"
-#include "desirepath/reports/state_grid_figure.h"
 
 namespace desirepath::query_figures_test {
 namespace {
 
-Schema courses_named(const std::vector<std::string>& names) {
-  std::vector<Course> courses;
+using Courses = std::vector<Course>;
+
+Courses courses_named(const std::vector<std::string>& names) {
+  Courses courses;
   for (std::size_t i = 0; i < names.size(); ++i)
     courses.push_back({names[i], names[i], i % 2 == 0 ? names[i] : "", "", i % 3 == 0 ? names[i] : "", {}, {}});
-  return Schema(courses, {"1", "2"});
+  return courses;
 }
-Schema plain_courses(Id count, Id groups) {
-  std::vector<Course> courses;
+Courses plain_courses(Id count, Id groups) {
+  Courses courses;
   for (Id c = 0; c < count; ++c)
     courses.push_back({concat("C ", 100 + c), "", concat("Subject ", c % groups), "", "", {}, {}});
-  return Schema(courses, {"1", "2"});
+  return courses;
+}
+const Course& course_of(const Courses& courses, Id course) {
+  return courses[static_cast<std::size_t>(course)];
 }
 
-StateGrid grid_of(Id courses, Id states) {
-  StateGrid grid;
+DisclosedGrid grid_of(const Courses& courses, Id states) {
+  DisclosedGrid grid;
   for (Id k = 0; k < states; ++k)
-    grid.states.push_back(concat("name of ", k));
-  for (Id c = 0; c < courses; ++c) {
+    grid.names.push_back(concat("name of ", k));
+  for (Id c = 0; c < std::ssize(courses); ++c) {
     const double confidence = 1.0 / states + (1 - 1.0 / states) * (c % 5) / 4.0;
-    grid.courses.push_back({c, static_cast<Id>((c / 5) % states), confidence, 0.2, {}, 0});
+    grid.courses.push_back({c, static_cast<Id>((c / 5) % states), confidence, 0.2, {}, 0, course_of(courses, c)});
   }
   grid.period = "1";
   grid.students = 500;
@@ -48,7 +49,7 @@ StateGrid grid_of(Id courses, Id states) {
 
 TEST(StateGridFigure, HasACellACourseAsStrongAsTheModelIsSure) {
   for (const Id count : {30, 300}) {
-    const Figure figure = state_grid_figure(grid_of(count, 6), plain_courses(count, 10));
+    const Figure figure = state_grid_figure(grid_of(plain_courses(count, 10), 6));
     test::expect_sound(figure);
     const pugi::xml_document document = test::parsed(figure);
     const auto cells = document.select_nodes("//*[@class='course']");
@@ -66,12 +67,12 @@ TEST(StateGridFigure, HasACellACourseAsStrongAsTheModelIsSure) {
 }
 
 TEST(StateGridFigure, SaysHowManyCoursesShareTheStateOfTheirGroup) {
-  StateGrid grid = grid_of(6, 2);
+  DisclosedGrid grid = grid_of(plain_courses(6, 2), 2);
   const std::vector<Id> states = {0, 1, 0, 1, 0, 0};  // of groups 0 and 1 in turn: 3 of 3, and 2 of 3
   for (std::size_t c = 0; c < states.size(); ++c)
     grid.courses[c].state = states[c];
   grid.withheld = 4;
-  const Figure figure = state_grid_figure(grid, plain_courses(6, 2));
+  const Figure figure = state_grid_figure(grid);
   EXPECT_TRUE(test::says(figure.finding.text(), {"5", "6", "Subject 0", "3"}));
   EXPECT_TRUE(test::says(figure.basis.text(), {"4"}));
 }
@@ -113,6 +114,7 @@ TEST(CourseworkPies, SlicesAndPiesAreAsLargeAsTheCourses) {
 TEST(CourseworkPies, WhatIsWithheldIsNoNumber) {
   GroupPortrait typical = portrait_of({{"Math", 6}, {"Art", 2}}), untypical = portrait_of({{"Math", 8}, {"Law", 3}});
   untypical.others = 2.5;  // Art, perhaps
+  untypical.withheld = {"Art"};
   const Figure figure = coursework_pies(typical, untypical);
   test::expect_sound(figure);
   std::map<std::string, std::vector<Cell>> rows;
@@ -124,19 +126,32 @@ TEST(CourseworkPies, WhatIsWithheldIsNoNumber) {
   EXPECT_EQ(figure.svg.find("Art, least typical: 0"), std::string::npos);
   EXPECT_NE(figure.svg.find("Art, least typical: withheld"), std::string::npos);
   EXPECT_NE(figure.basis.text().find("–: withheld"), std::string::npos);
-  std::vector<Course> courses(2);
-  courses[0].name = "A 1", courses[0].subject = "Art";
-  courses[1].name = "M 1", courses[1].subject = "Math";
-  const Schema plain_subjects(courses, {"1"});
-  const nlohmann::ordered_json json = untypical.to_json(plain_subjects);
+  const nlohmann::ordered_json json = untypical.to_json();
   EXPECT_TRUE(json["courses_by_subject"].at("Art").is_null());
   EXPECT_EQ(json["courses_by_subject"].at("others"), 2.5);
 }
 
+/// Of this score; nothing: withheld.
+PrerequisitePair pair_of(const Courses& courses, Id prerequisite, Id course, std::optional<double> score,
+                         PrerequisiteStatus status) {
+  PrerequisitePair pair{prerequisite, course};
+  pair.coverage = 1;
+  pair.effect = score.value_or(0.9);
+  pair.before = score ? 20 : 0;
+  pair.takers = 30;
+  pair.status = status;
+  pair.name = named(course_of(courses, prerequisite));
+  pair.course_name = named(course_of(courses, course));
+  return pair;
+}
+
 TEST(PrerequisiteGraph, AScoreThatIsWithheldIsNoNumber) {
-  const Figure figure =
-      prerequisite_graph({{0, 1, 0.4, PrerequisiteKind::both}, {1, 2, std::nullopt, PrerequisiteKind::declared}},
-                         plain_courses(3, 2), 100);
+  const Courses courses = plain_courses(3, 2);
+  const Figure figure = prerequisite_graph({{pair_of(courses, 0, 1, 0.4, PrerequisiteStatus::both),
+                                             pair_of(courses, 1, 2, std::nullopt, PrerequisiteStatus::unfollowed)},
+                                            true,
+                                            100,
+                                            100});
   test::expect_sound(figure);
   ASSERT_EQ(figure.table.row_count(), 2U);
   EXPECT_EQ(figure.table.rows()[1][2], Cell());
@@ -157,8 +172,7 @@ TEST(CourseworkPies, ManySubjectsAreOneWithTheirSumKept) {
 }
 
 TEST(TypicalityHistogram, AreasAreStudents) {
-  const std::vector<TypicalityBin> bins = {{-60, -40, 20}, {-40, -30, 100}, {-30, -20, 0}, {-20, -10, 80}};
-  const Figure figure = typicality_histogram(bins, true);
+  const Figure figure = typicality_histogram({{{-60, -40, 20}, {-40, -30, 100}, {-30, -20, 0}, {-20, -10, 80}}, true});
   test::expect_sound(figure);
   const pugi::xml_document document = test::parsed(figure);
   std::vector<double> areas;
@@ -172,19 +186,29 @@ TEST(TypicalityHistogram, AreasAreStudents) {
   EXPECT_TRUE(test::says(figure.finding.text(), {"-32.0", "-40.0"}));
 }
 
-GroupDelay delay_of(Id course, const std::string& group, double mean, double error) {
+GroupDelay delay_of(const Course& course, const std::string& group, double mean, double error) {
   GroupDelay delay;
-  delay.course = course;
+  delay.name = named(course);
   delay.group = group;
   delay.own = {100, mean, error * error * 100};
   delay.others = {50, 0, 0};
   return delay;
 }
 
+Delays delays_by(const std::string& by, std::vector<GroupDelay> delays) {
+  Delays lost;
+  lost.by = by;
+  lost.students = 150;
+  lost.delays = std::move(delays);
+  return lost;
+}
+
 TEST(DelayChart, DotsAndBarsLieWhereTheNumbersSay) {
-  const std::vector<GroupDelay> delays = {delay_of(0, "night", 0.8, 0.1), delay_of(1, "day", -0.4, 0.1),
-                                          delay_of(2, "night", 0.1, 0.2), delay_of(3, "day", 0.05, 0.3)};
-  const Figure figure = delay_chart(delays, plain_courses(4, 2), "residence", 150, 3);
+  const Courses courses = plain_courses(4, 2);
+  const Figure figure = delay_chart(
+      delays_by("residence", {delay_of(courses[0], "night", 0.8, 0.1), delay_of(courses[1], "day", -0.4, 0.1),
+                              delay_of(courses[2], "night", 0.1, 0.2), delay_of(courses[3], "day", 0.05, 0.3)}),
+      3);
   test::expect_sound(figure);
   const pugi::xml_document document = test::parsed(figure);
   std::vector<double> dots;
@@ -200,7 +224,7 @@ TEST(DelayChart, DotsAndBarsLieWhereTheNumbersSay) {
   EXPECT_EQ(figure.table.row_count(), 4U);
   EXPECT_TRUE(test::says(figure.finding.text(), {"night", "C 100", "0.80", "0.60", "1.00"}));
   EXPECT_TRUE(test::says(figure.basis.text(), {"3", "4"}));
-  test::expect_sound(delay_chart({delay_of(0, "", -0.3, 0.01)}, plain_courses(4, 2), "", 150));
+  test::expect_sound(delay_chart(delays_by("", {delay_of(courses[0], "", -0.3, 0.01)})));
 }
 
 TEST(CalibrationFigure, PointsLieOnTheDiagonalWhereProbabilitiesComeTrue) {
@@ -229,11 +253,16 @@ TEST(CalibrationFigure, PointsLieOnTheDiagonalWhereProbabilitiesComeTrue) {
 }
 
 TEST(PrerequisiteGraph, ArrowsGoFromTheEarlierBoxToTheLaterAndBoxesLieApart) {
-  std::vector<PrerequisiteLink> links;
+  using enum PrerequisiteStatus;
+  const Courses courses = plain_courses(30, 3);
+  std::vector<PrerequisitePair> pairs;
   for (Id c = 0; c < 30; ++c)
-    links.push_back({c, static_cast<Id>((c * 7 + 3) % 30), 0.1 + c / 30.0, static_cast<PrerequisiteKind>(c % 3)});
-  links.push_back({3, 0, 0.5, PrerequisiteKind::tacit});  // closes circles
-  const Figure figure = prerequisite_graph(links, plain_courses(30, 3), 900, 25);
+    pairs.push_back(pair_of(courses, c, (c * 7 + 3) % 30, 0.1 + c / 30.0,
+                            c % 3 == 0   ? tacit
+                            : c % 3 == 1 ? both
+                                         : unfollowed));
+  pairs.push_back(pair_of(courses, 3, 0, 0.5, tacit));  // closes circles
+  const Figure figure = prerequisite_graph({pairs, true, 900, 900}, 25);
   test::expect_sound(figure);
   const pugi::xml_document document = test::parsed(figure);
   struct Box {
@@ -273,7 +302,7 @@ TEST(PrerequisiteGraph, ArrowsGoFromTheEarlierBoxToTheLaterAndBoxesLieApart) {
     const std::string dashes = line.attribute("stroke-dasharray").as_string();
     EXPECT_EQ(dashes, from % 3 == 0 ? "7 4" : from % 3 == 1 ? "" : "2 4");
   }
-  EXPECT_EQ(figure.table.row_count(), links.size());
+  EXPECT_EQ(figure.table.row_count(), pairs.size());
 }
 
 TEST(GraphLayout, IsTheSameEveryTimeAndTakesCirclesAndNothing) {
@@ -291,33 +320,32 @@ TEST(GraphLayout, IsTheSameEveryTimeAndTakesCirclesAndNothing) {
 
 TEST(QueryFigures, TakeAnyName) {
   const std::vector<std::string> names = test::hostile_names();
-  const Schema schema = courses_named(names);
+  const Courses courses = courses_named(names);
   const auto count = static_cast<Id>(names.size());
-  StateGrid grid = grid_of(count, count);
-  grid.states = names;
-  test::expect_sound(state_grid_figure(grid, schema));
+  DisclosedGrid grid = grid_of(courses, count);
+  grid.names = names;
+  test::expect_sound(state_grid_figure(grid));
   std::vector<std::pair<std::string, double>> subjects = {{"", 3}};
   for (const std::string& name : names)
     subjects.emplace_back(name, 2);
   test::expect_sound(coursework_pies(portrait_of(subjects), portrait_of(subjects)));
   std::vector<GroupDelay> delays;
-  std::vector<PrerequisiteLink> links;
+  std::vector<PrerequisitePair> pairs;
   for (Id c = 0; c < count; ++c) {
-    delays.push_back(delay_of(c, names[static_cast<std::size_t>(count - 1 - c)], 0.5, 0.1));
-    if (c > 0) links.push_back({c, 0, 0.3, PrerequisiteKind::tacit});
+    delays.push_back(delay_of(course_of(courses, c), names[static_cast<std::size_t>(count - 1 - c)], 0.5, 0.1));
+    if (c > 0) pairs.push_back(pair_of(courses, c, 0, 0.3, PrerequisiteStatus::tacit));
   }
-  test::expect_sound(delay_chart(delays, schema, names.front(), 100));
-  test::expect_sound(prerequisite_graph(links, schema, 100));
+  test::expect_sound(delay_chart(delays_by(names.front(), delays)));
+  test::expect_sound(prerequisite_graph({pairs, true, 100, 100}));
 }
 
 TEST(QueryFigures, TakeNothingAtAll) {
-  const Schema schema = plain_courses(2, 1);
-  test::expect_sound(state_grid_figure(StateGrid(), schema));
+  test::expect_sound(state_grid_figure({}));
   test::expect_sound(coursework_pies(GroupPortrait(), GroupPortrait()));
   test::expect_sound(typicality_histogram({}));
-  test::expect_sound(delay_chart({}, schema, "residence", 0));
+  test::expect_sound(delay_chart(delays_by("residence", {})));
   test::expect_sound(calibration_figure({}, "nb", 0));
-  test::expect_sound(prerequisite_graph({}, schema, 0));
+  test::expect_sound(prerequisite_graph({}));
 }
 
 }  // namespace

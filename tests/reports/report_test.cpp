@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <numeric>
 
 #include "support/example_cohorts.h"
@@ -92,6 +93,15 @@ TEST(Report, SaysHowToGetWhatIsMissing) {
 
 TEST(Report, IsTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(render_html(models().page(1, true)), render_html(models().page(3, true)));
+}
+
+TEST(Report, OutlivesItsModelsAndStudents) {
+  auto made = std::make_unique<const Models>();
+  const Page page = made->page(2, true);
+  const std::string before = render_html(page);
+  made.reset();
+  const Models others;  // what was theirs now belongs to these
+  EXPECT_EQ(render_html(page), before);
 }
 
 TEST(Report, EverySectionFindsSomethingAndEveryFigureHasATwin) {

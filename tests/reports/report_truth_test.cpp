@@ -7,7 +7,7 @@
 
 #include "desirepath/queries/inference_accuracy.h"
 #include "desirepath/queries/pathways.h"
-#include "desirepath/queries/typical_groups.h"
+#include "desirepath/queries/typicality.h"
 #include "desirepath/reports/report_parts.h"
 #include "desirepath/reports/report_words.h"
 
@@ -140,7 +140,7 @@ TEST(ReportTruth, WithoutSubjectsNothingIsSaidOfThem) {
     everybody.push_back(s);
   const auto plain = portray(cohort, everybody, "", Disclosure(10));
   EXPECT_TRUE(plain->by_subject.empty());
-  EXPECT_FALSE(plain->to_json(cohort.schema()).contains("subjects"));
+  EXPECT_FALSE(plain->to_json().contains("subjects"));
   // Two of four courses have one: each student has one subject or none, never one called after none.
   std::vector<Course> courses = cohort.schema().courses();
   courses[0].subject = courses[1].subject = "Law";

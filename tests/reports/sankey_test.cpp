@@ -1,5 +1,3 @@
-#include "desirepath/reports/sankey.h"
-
 #include <cmath>
 #include <map>
 #include <regex>
@@ -9,6 +7,7 @@
 #include "support/support.h"
 
 #include "desirepath/core/text.h"
+#include "desirepath/reports/figures.h"
 #include "desirepath/reports/palette.h"
 
 namespace desirepath::sankey_test {
@@ -103,6 +102,7 @@ TEST(SankeyLayout, WidthsConserveFlowAndNodesLieInsideAndApart) {
 /// Three periods of three states, "other" in the last; some flows are withheld.
 StateFlows example_flows(const std::vector<std::string>& names = {"Engineers", "Doctors", "Writers"}) {
   StateFlows flows;
+  flows.periods = {"1", "2", "3"};
   for (Id step = 0; step < 3; ++step) {
     for (Id k = 0; k < 3; ++k) {
       const bool is_other = step == 2 && k == 2;
@@ -114,10 +114,12 @@ StateFlows example_flows(const std::vector<std::string>& names = {"Engineers", "
                  {2, 5, 40, 2.0 / 3}, {5, 8, 45, 0.75}, {3, 7, 20, 0.2},  {0, 4, 10, 0.1}};
   flows.withheld = 105;
   flows.paths = {{{0, 3, 6}, 60}, {{2, 5, 6}, 50}, {{0, 4, 6}, 48}, {{1, 4, 7}, 45}, {{2, 5, 8}, 40}};
+  flows.students = 240;
+  for (StatePath& path : flows.paths) {
+    path.share = path.students / flows.students;
+    path.words = path_words(flows, path.nodes, " → ");
+  }
   return flows;
-}
-Schema three_periods() {
-  return Schema({{"A", "", "", "", "", {}, {}}}, {"1", "2", "3"});
 }
 
 struct Ribbon {
@@ -147,13 +149,13 @@ std::map<std::pair<int, int>, Ribbon> ribbons_of(const Figure& figure) {
 
 TEST(StateSankey, RibbonsAreAsWideAsTheirStudentsOrTheirProbability) {
   const StateFlows flows = example_flows();
-  for (const RibbonWidth width : {RibbonWidth::flow, RibbonWidth::probability}) {
-    const Figure figure = state_sankey(flows, three_periods(), {width, {}});
+  for (const FlowWidth width : {FlowWidth::flow, FlowWidth::probability}) {
+    const Figure figure = state_sankey(flows, {width, {}});
     test::expect_sound(figure);
     const auto ribbons = ribbons_of(figure);
     ASSERT_EQ(ribbons.size(), flows.flows.size());
     const auto value = [&](const PathFlow& flow) {
-      return width == RibbonWidth::flow ? flow.students : flow.probability;
+      return width == FlowWidth::flow ? flow.students : flow.probability;
     };
     const double scale = ribbons.at({0, 3}).breadth_from / value(flows.flows.front());
     for (const PathFlow& flow : flows.flows) {
@@ -166,7 +168,7 @@ TEST(StateSankey, RibbonsAreAsWideAsTheirStudentsOrTheirProbability) {
 }
 
 TEST(StateSankey, ColoursAreThoseOfTheStatesAndOtherIsNeutral) {
-  const Figure figure = state_sankey(example_flows(), three_periods());
+  const Figure figure = state_sankey(example_flows());
   const pugi::xml_document document = test::parsed(figure);
   for (int n = 0; n < 9; ++n) {
     const auto rectangle = document.select_node(concat("//*[@data-node='", n, "']/*").c_str()).node();
@@ -176,7 +178,7 @@ TEST(StateSankey, ColoursAreThoseOfTheStatesAndOtherIsNeutral) {
 }
 
 TEST(StateSankey, APathIsStrongWithWhatFollowsItAndTheRestIsPale) {
-  const auto ribbons = ribbons_of(state_sankey(example_flows(), three_periods(), {RibbonWidth::flow, {0, 3}}));
+  const auto ribbons = ribbons_of(state_sankey(example_flows(), {FlowWidth::flow, {0, 3}}));
   const double path = ribbons.at({0, 3}).opacity, likely = ribbons.at({3, 6}).opacity,
                unlikely = ribbons.at({3, 7}).opacity;
   EXPECT_GT(path, likely);
@@ -193,12 +195,12 @@ TEST(StateSankey, ContrastingPathsEndElsewhereAndCanBeDrawn) {
   EXPECT_EQ(paths[0].nodes, (std::vector<std::size_t>{0, 3, 6}));
   // {2, 5, 6} and {0, 4, 6} end there too, or their flows are withheld.
   EXPECT_EQ(paths[1].nodes, (std::vector<std::size_t>{1, 4, 7}));
-  const Figure figure = sankey_contrast(example_flows(), three_periods());
+  const Figure figure = sankey_contrast(example_flows());
   test::expect_sound(figure);
   EXPECT_TRUE(test::says(figure.finding.text(), {"Doctors → Doctors → Doctors", "45", "19"}));
   StateFlows one = example_flows();
   one.paths.resize(1);
-  EXPECT_EQ(sankey_contrast(one, three_periods()).name, "sankey");
+  EXPECT_EQ(sankey_contrast(one).name, "sankey");
 }
 
 TEST(StateSankey, TakesAnyNameAndNothingAtAll) {
@@ -207,24 +209,24 @@ TEST(StateSankey, TakesAnyNameAndNothingAtAll) {
   for (std::size_t shift = 0; shift < names.size(); ++shift) {
     std::rotate(names.begin(), names.begin() + 1, names.end());
     const StateFlows flows = example_flows({names[0], names[1], names[2]});
-    test::expect_sound(state_sankey(flows, three_periods()));
-    test::expect_sound(state_sankey(flows, three_periods(), {RibbonWidth::probability, {0, 3}}));
-    test::expect_sound(sankey_contrast(flows, three_periods()));
+    test::expect_sound(state_sankey(flows));
+    test::expect_sound(state_sankey(flows, {FlowWidth::probability, {0, 3}}));
+    test::expect_sound(sankey_contrast(flows));
   }
-  test::expect_sound(state_sankey(StateFlows(), three_periods()));
-  test::expect_sound(sankey_contrast(StateFlows(), three_periods()));
+  test::expect_sound(state_sankey(StateFlows()));
+  test::expect_sound(sankey_contrast(StateFlows()));
 }
 
 TEST(StateSankey, HasRoomForManyStates) {
   StateFlows flows;
+  flows.periods = {"1", "2", "3", "4"};
   for (Id step = 0; step < 4; ++step) {
     for (Id k = 0; k < 20; ++k)
       flows.nodes.push_back({step, {k}, concat("Introduction to Subject ", k, ", Principles of Subject ", k), 50});
   }
   for (std::size_t from = 0; from < 60; ++from)
     flows.flows.push_back({from, 20 * (from / 20 + 1) + (7 * from) % 20, 30, 0.6});
-  const Schema schema({{"A", "", "", "", "", {}, {}}}, {"1", "2", "3", "4"});
-  test::expect_sound(state_sankey(flows, schema));
+  test::expect_sound(state_sankey(flows));
 }
 
 }  // namespace

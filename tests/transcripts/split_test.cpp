@@ -43,10 +43,10 @@ TEST(Split, IsWrittenAsThreeFilesAndToldOf) {
   const test::TemporaryFolder folder;
   const Cohort cohort = cohort_of_years();
   const Split split = split_students(cohort, {}, RandomStream(1));
-  const SplitFiles written = write_split(cohort, split, folder / "parts", Overwrite::refuse);
+  const Answer written = write_split(cohort, split, folder / "parts", Overwrite::refuse);
   EXPECT_EQ(Cohort::load(folder / "parts/hold-out.cohort").student_count(), std::ssize(split.hold_out));
   EXPECT_EQ(written.to_json()["hold_out"]["students"], split.hold_out.size());
-  EXPECT_EQ(written.table().row_count(), 3U);
+  EXPECT_EQ(written.to_json().size(), 3U);
   EXPECT_THROW(check_split_targets(folder / "parts", Overwrite::refuse), FileError);
   EXPECT_NO_THROW(check_split_targets(folder / "parts", Overwrite::allow));
   EXPECT_NO_THROW(check_split_targets(folder / "elsewhere", Overwrite::refuse));

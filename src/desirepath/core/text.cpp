@@ -46,6 +46,10 @@ std::string fixed(double value, int decimals) {
   return text;
 }
 
+std::string percent(double share) {
+  return fixed(100 * share, share < 0.0995 ? 1 : 0) + " %";
+}
+
 std::string shortest(double value) {
   std::array<char, 64> buffer;
   const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);

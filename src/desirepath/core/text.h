@@ -48,6 +48,8 @@ std::string with_separators(std::int64_t count);
 std::string counted(std::int64_t count, std::string_view one, std::string_view many);
 /// Fixed number of decimals; "-0.00" never.
 std::string fixed(double value, int decimals);
+/// 0.0312 -> "3.1 %", 0.31 -> "31 %".
+std::string percent(double share);
 /// Shortest text that reads back as the same double.
 std::string shortest(double value);
 /// "3.2 GiB".

@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -55,7 +54,7 @@ EvaluationSummary summary_from(const json& entry) {
 
 std::string evaluation_text(const Evaluation& evaluation) {
   nlohmann::ordered_json json = {{"schema", "desirepath/evaluate/1"}};
-  json.update(evaluation.repeatable().to_json());
+  json.update(evaluation.repeatable().answer().to_json());
   return json.dump(2) + "\n";
 }
 

@@ -104,6 +104,7 @@ void SizedFits::add(FitOptions options, const std::vector<Id>& asked, const Sett
 
 FitEstimate estimate_fits(const Cohort& training, const std::vector<FitOptions>& fits, const TrainingContext& context) {
   FitEstimate all;
+  all.fits = std::ssize(fits);
   for (const FitOptions& options : fits) {
     const FitEstimate one = prepare_training({training, options, context})->estimate();
     all.bytes = std::max(all.bytes, one.bytes);

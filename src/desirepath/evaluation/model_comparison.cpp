@@ -1,7 +1,6 @@
 #include "desirepath/evaluation/model_comparison.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -146,49 +145,37 @@ std::string Comparison::recommendation() const {
   return text + ".";
 }
 
-Table Comparison::table() const {
-  Table table({{"model"},
-               {"states"},
-               {"parameters"},
-               {"likelihood_kind"},
-               {"held_out", 4},
-               {"standard_error", 4},
-               {"difference", 4},
-               {"difference_error", 4},
-               {"iterations"},
-               {"converged"}});
-  for (const ComparisonRow& row : rows) {
-    table.add_row({row.model, row.states > 0 ? Cell(std::int64_t{row.states}) : Cell(), row.parameters,
-                   std::string(name_of(LikelihoodKind::mass)), row.held_out, row.standard_error, row.difference,
-                   row.difference_error, std::int64_t{row.iterations}, std::string(row.converged ? "yes" : "no")});
-  }
-  return table;
-}
-
-nlohmann::ordered_json Comparison::to_json() const {
-  return {{"likelihood_kind", std::string(name_of(LikelihoodKind::mass))},
-          {"training_students", training_students},
-          {"held_out_students", held_out_students},
-          {"best", {{"model", rows[best].model}, {"states", rows[best].states}}},
-          {"recommendation", recommendation()},
-          {"rows", table().to_json()}};
-}
-
-void Comparison::print(std::ostream& out) const {
-  table().print_text(out);
-  out << "\nlog-probability (mass) of " << counted(held_out_students, "student", "students") << " held out of "
-      << with_separators(held_out_students + training_students)
-      << ", a student; differences to the best over the same students\n"
-      << recommendation() << '\n';
-}
-
-std::vector<std::string> Comparison::warnings() const {
-  std::vector<std::string> result;
+Answer Comparison::answer() const {
+  using Row = ComparisonRow;
+  const std::string kind(name_of(LikelihoodKind::mass));
+  const Look nats{.unit = "nats", .decimals = 4};
+  Answer answer;
+  answer.set({{"likelihood_kind", kind},
+              {"training_students", training_students},
+              {"held_out_students", held_out_students},
+              {"best", {{"model", rows[best].model}, {"states", rows[best].states}}},
+              {"recommendation", recommendation()}});
+  answer.add("rows", {rows,
+                      {{"model", &Row::model},
+                       {"states", [](const Row& row) { return value_if(row.states > 0, row.states); }},
+                       {"parameters", &Row::parameters},
+                       {"likelihood_kind", [=](const Row&) { return kind; }},
+                       {"held_out", &Row::held_out, nats},
+                       {"standard_error", &Row::standard_error, nats},
+                       {"difference", &Row::difference, nats},
+                       {"difference_error", &Row::difference_error, nats},
+                       {"iterations", &Row::iterations},
+                       {"converged", &Row::converged, {.flag = FlagForm::word}}}});
+  answer.show(answer.chosen_table());
+  answer.say("\nlog-probability (mass) of ", counted(held_out_students, "student", "students"), " held out of ",
+             with_separators(held_out_students + training_students),
+             ", a student; differences to the best over the same students");
+  answer.say(recommendation());
   const Id chosen = rows[best].states;
   if (chosen > 0 && states.size() > 1 && (chosen == states.back() || chosen == states.front()))
-    result.push_back(concat("the best number of states, ", chosen, ", is an end of the range: ask for ",
-                            chosen == states.back() ? "more" : "fewer"));
-  return result;
+    answer.warn("the best number of states, ", chosen, ", is an end of the range: ask for ",
+                chosen == states.back() ? "more" : "fewer");
+  return answer;
 }
 
 }  // namespace desirepath::inline evaluation

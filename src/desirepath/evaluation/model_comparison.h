@@ -23,7 +23,7 @@ struct ComparisonRow {
   bool converged = false;
 };
 
-struct Comparison : Answer {
+struct Comparison {
   std::vector<ComparisonRow> rows;  // as they were asked for
   std::size_t best = 0;
   std::int64_t training_students = 0, held_out_students = 0;
@@ -31,10 +31,7 @@ struct Comparison : Answer {
 
   /// One recommendation, in words.
   std::string recommendation() const;
-  nlohmann::ordered_json to_json() const override;
-  Table table() const override;
-  void print(std::ostream& out) const override;
-  std::vector<std::string> warnings() const override;
+  Answer answer() const;
 };
 
 /// What is to be compared, each checked as far as it can be before anything is trained.

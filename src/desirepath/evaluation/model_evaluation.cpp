@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <mutex>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -209,13 +210,31 @@ std::vector<EvaluationSummary> summarised(const std::vector<EvaluationRow>& rows
   return result;
 }
 
-Cell cell(const std::map<std::string, MeanAndSpread>& found, const std::string& name, double MeanAndSpread::*part) {
-  const auto at = found.find(name);
-  return at == found.end() ? Cell() : Cell(at->second.*part);
+std::optional<Id> size_of(const auto& row) {
+  return value_if(row.size > 0, row.size);
 }
 
-Cell size_cell(Id size) {
-  return size > 0 ? Cell(std::int64_t{size}) : Cell();
+/// A measure, where it applies.
+auto mean_of(const std::string& name, double MeanAndSpread::*part = &MeanAndSpread::mean) {
+  return [=](const EvaluationSummary& one) {
+    const auto at = one.found.find(name);
+    return at == one.found.end() ? std::nullopt : std::optional(at->second.*part);
+  };
+}
+
+/// A model where it is best over its sizes, by one measure.
+struct BestOf {
+  std::optional<double> value;
+  std::optional<Id> size;
+};
+BestOf best_of(const std::vector<EvaluationSummary>& summaries, const std::string& model, const std::string& name,
+               double sign) {
+  const EvaluationSummary* chosen = nullptr;
+  for (const EvaluationSummary& one : summaries) {
+    if (one.model != model || !one.found.contains(name)) continue;
+    if (chosen == nullptr || sign * one.found.at(name).mean > sign * chosen->found.at(name).mean) chosen = &one;
+  }
+  return chosen == nullptr ? BestOf() : BestOf{chosen->found.at(name).mean, size_of(*chosen)};
 }
 
 }  // namespace
@@ -309,94 +328,79 @@ Evaluation evaluate_models(const Cohort& cohort, const EvaluationTask& task, con
 }
 
 Table Evaluation::table() const {
-  Table table({{"model"},
-               {"K"},
-               {"error_by_course", 4},
-               {"error_spread", 4},
-               {"over_floor", 2},
-               {"error_by_period", 4},
-               {"period_over_floor", 2},
-               {"error_of_pairs", 4},
-               {"pairs_over_floor", 2},
-               {"accuracy", 4},
-               {"accuracy_spread", 4},
-               {"cross_entropy", 3},
-               {"held_out", 3},
-               {"held_out_spread", 3},
-               {"kind"},
-               {"courses_off", 3},
-               {"repeats", 4},
-               {"fit_seconds", 1}});
-  for (const EvaluationSummary& one : summaries) {
-    const auto mean = [&](const std::string& name) { return cell(one.found, name, &MeanAndSpread::mean); };
-    const auto spread = [&](const std::string& name) { return cell(one.found, name, &MeanAndSpread::spread); };
-    const auto over = [&](const std::string& name, const std::string& floor) {
+  const auto over = [](const std::string& name, const std::string& floor) {
+    return [=](const EvaluationSummary& one) {
       const double least = one.found.at(floor).mean;
-      return least > 0 ? Cell(one.found.at(name).mean / least) : Cell();
+      return value_if(least > 0, one.found.at(name).mean / least);
     };
-    table.add_row({one.model, size_cell(one.size), mean("error_by_course"), spread("error_by_course"),
-                   over("error_by_course", "floor_by_course"), mean("error_by_period_and_course"),
-                   over("error_by_period_and_course", "floor_by_period_and_course"), mean("error_of_pairs"),
-                   over("error_of_pairs", "floor_of_pairs"), mean("accuracy"), spread("accuracy"),
-                   mean("cross_entropy"), mean("held_out"), spread("held_out"), one.kind, mean("courses_distance"),
-                   mean("repeats"), mean("fit_seconds")});
-  }
-  return table;
+  };
+  const auto spread_of = [](const std::string& name) { return mean_of(name, &MeanAndSpread::spread); };
+  const bool has_clocks =
+      std::ranges::any_of(summaries, [](const auto& one) { return one.found.contains("fit_seconds"); });
+  const Look two{.decimals = 2}, four{.decimals = 4}, nats{.unit = "nats"};
+  return {summaries,
+          {{"model", &EvaluationSummary::model},
+           {"K", size_of<EvaluationSummary>},
+           {"error_by_course", mean_of("error_by_course"), four},
+           {"error_spread", spread_of("error_by_course"), four},
+           {"over_floor", over("error_by_course", "floor_by_course"), two},
+           {"error_by_period", mean_of("error_by_period_and_course"), four},
+           {"period_over_floor", over("error_by_period_and_course", "floor_by_period_and_course"), two},
+           {"error_of_pairs", mean_of("error_of_pairs"), four},
+           {"pairs_over_floor", over("error_of_pairs", "floor_of_pairs"), two},
+           {"accuracy", mean_of("accuracy"), share(4)},
+           {"accuracy_spread", spread_of("accuracy"), share(4)},
+           {"cross_entropy", mean_of("cross_entropy"), nats},
+           {"held_out", mean_of("held_out"), nats},
+           {"held_out_spread", spread_of("held_out"), nats},
+           {"kind", &EvaluationSummary::kind},
+           {"courses_off", mean_of("courses_distance"), {.unit = "courses"}},
+           {"repeats", mean_of("repeats"), share(4)},
+           {"fit_seconds", mean_of("fit_seconds"), {.unit = "s", .decimals = 1, .is_there = has_clocks}}}};
 }
 
 Table Evaluation::best_table() const {
-  Table table({{"model"},
-               {"sample_error", 4},
-               {"K"},
-               {"inference_accuracy", 4},
-               {"K_of_accuracy"},
-               {"held_out", 3},
-               {"K_of_held_out"},
-               {"kind"}});
-  std::vector<std::string> models;
-  for (const EvaluationSummary& one : summaries) {
-    if (std::ranges::find(models, one.model) == models.end()) models.push_back(one.model);
+  struct Row {
+    std::string model;
+    BestOf error, accuracy, held_out;
+    std::string kind;
+  };
+  std::vector<Row> rows_of_models;
+  for (const auto& [model, kind, size, found] : summaries) {
+    if (std::ranges::find(rows_of_models, model, &Row::model) != rows_of_models.end()) continue;
+    rows_of_models.push_back({model, best_of(summaries, model, "error_by_course", -1),
+                              best_of(summaries, model, "accuracy", 1), best_of(summaries, model, "held_out", 1),
+                              kind});
   }
-  for (const std::string& model : models) {
-    const auto best = [&](const std::string& name, double sign) -> std::pair<Cell, Cell> {
-      const EvaluationSummary* chosen = nullptr;
-      for (const EvaluationSummary& one : summaries) {
-        if (one.model != model || !one.found.contains(name)) continue;
-        if (chosen == nullptr || sign * one.found.at(name).mean > sign * chosen->found.at(name).mean) chosen = &one;
-      }
-      if (chosen == nullptr) return {};
-      return {chosen->found.at(name).mean, size_cell(chosen->size)};
-    };
-    const auto [error, error_size] = best("error_by_course", -1);
-    const auto [accuracy, accuracy_size] = best("accuracy", 1);
-    const auto [held_out, held_out_size] = best("held_out", 1);
-    const auto kind = std::ranges::find(summaries, model, &EvaluationSummary::model)->kind;
-    table.add_row({model, error, error_size, accuracy, accuracy_size, held_out, held_out_size, kind});
-  }
-  return table;
+  const auto value_of = [](BestOf Row::*best) { return [=](const Row& row) { return (row.*best).value; }; };
+  const auto size_at = [](BestOf Row::*best) { return [=](const Row& row) { return (row.*best).size; }; };
+  return {std::move(rows_of_models),
+          {{"model", &Row::model},
+           {"sample_error", value_of(&Row::error), {.decimals = 4}},
+           {"K", size_at(&Row::error)},
+           {"inference_accuracy", value_of(&Row::accuracy), share(4)},
+           {"K_of_accuracy", size_at(&Row::accuracy)},
+           {"held_out", value_of(&Row::held_out), {.unit = "nats"}},
+           {"K_of_held_out", size_at(&Row::held_out)},
+           {"kind", &Row::kind}}};
 }
 
 Table Evaluation::fits_table() const {
-  std::vector<std::string> names;
+  std::set<std::string> names;
   for (const EvaluationRow& row : rows) {
-    for (const auto& [name, value] : row.found) {
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-    }
+    for (const auto& [name, value] : row.found)
+      names.insert(name);
   }
-  std::ranges::sort(names);
-  std::vector<TableColumn> columns = {{"model"}, {"size"}, {"seed"}, {"likelihood_kind"}};
+  std::vector<ColumnOf<EvaluationRow>> columns = {{"model", &EvaluationRow::model},
+                                                  {"size", size_of<EvaluationRow>},
+                                                  {"seed", &EvaluationRow::seed},
+                                                  {"likelihood_kind", &EvaluationRow::kind}};
   for (const std::string& name : names)
-    columns.push_back({name});
-  Table table(columns);
-  for (const EvaluationRow& row : rows) {
-    std::vector<Cell> cells = {row.model, size_cell(row.size), static_cast<std::int64_t>(row.seed), row.kind};
-    for (const std::string& name : names) {
-      const auto at = row.found.find(name);
-      cells.push_back(at == row.found.end() ? Cell() : Cell(at->second));
-    }
-    table.add_row(std::move(cells));
-  }
-  return table;
+    columns.push_back({name, [name](const EvaluationRow& row) {
+                         const auto at = row.found.find(name);
+                         return at == row.found.end() ? std::nullopt : std::optional(at->second);
+                       }});
+  return {rows, std::move(columns)};
 }
 
 Evaluation Evaluation::repeatable() const {
@@ -416,49 +420,45 @@ Table Evaluation::timings() const {
   return took.fits_table();
 }
 
-std::vector<std::string> Evaluation::notes() const {
-  std::vector<std::string> all = remarks;
-  if (!taken_up.empty()) all.insert(all.begin(), taken_up);
-  return all;
-}
-
-ordered_json Evaluation::to_json() const {
-  ordered_json object = {{"training_students", training_students},
-                         {"held_out_students", held_out_students},
-                         {"seeds", seeds},
-                         {"best", best_table().to_json()},
-                         {"summaries", ordered_json::array()},
-                         {"fits", fits_table().to_json()},
-                         {"notes", notes()}};
-  for (const EvaluationSummary& one : summaries) {
+Answer Evaluation::answer() const {
+  Answer answer;
+  if (!taken_up.empty()) answer.note(taken_up);
+  for (const std::string& remark : remarks)
+    answer.note(remark);
+  answer.set({{"training_students", training_students}, {"held_out_students", held_out_students}, {"seeds", seeds}});
+  answer.add_table("evaluation", table());
+  answer.add("best", best_table());
+  const auto found_json = [](const EvaluationSummary& one) {
     ordered_json found;
     for (const auto& [name, all] : one.found)
       found[name] = {{"mean", all.mean}, {"spread", all.spread}};
-    object["summaries"].push_back({{"model", one.model},
-                                   {"size", one.size > 0 ? ordered_json(one.size) : ordered_json()},
-                                   {"likelihood_kind", one.kind},
-                                   {"found", std::move(found)}});
-  }
-  return object;
-}
+    return found;
+  };
+  answer.set("summaries", Table(summaries, {{"model", &EvaluationSummary::model},
+                                            {"size", size_of<EvaluationSummary>},
+                                            {"likelihood_kind", &EvaluationSummary::kind},
+                                            {"found", found_json}}));
+  answer.add("fits", fits_table());
+  answer.set("notes", answer.notes());
 
-void Evaluation::print(std::ostream& out) const {
-  table().print_text(out);
   const auto& found = summaries.front().found;
   const auto mean = [&](const std::string& name) { return found.contains(name) ? found.at(name).mean : 0; };
-  out << "\nmeans over " << counted(std::ssize(seeds), "split", "splits")
-      << " of the students: " << with_separators(training_students) << " train, " << with_separators(held_out_students)
-      << " are held out; a floor is the error of the training students themselves\n"
-      << "floors: by course " << fixed(mean("floor_by_course"), 4) << ", by period and course "
-      << fixed(mean("floor_by_period_and_course"), 4) << ", of pairs " << fixed(mean("floor_of_pairs"), 4)
-      << ", courses a student " << fixed(mean("courses_floor"), 3) << "; students held out repeat "
-      << fixed(100 * mean("repeats_held_out"), 1) << " % of their courses";
-  if (found.contains("most_frequent")) {
-    out << "; the most frequent answer is right " << fixed(mean("most_frequent"), 4)
-        << " of the times, shares alone have a cross-entropy of " << fixed(mean("marginal_entropy"), 3);
-  }
-  out << "\n\nEach model where it is best\n";
-  best_table().print_text(out);
+  const std::string by_answers =
+      !found.contains("most_frequent")
+          ? ""
+          : concat("; the most frequent answer is right ", fixed(mean("most_frequent"), 4),
+                   " of the times, shares alone have a cross-entropy of ", fixed(mean("marginal_entropy"), 3));
+  answer.show(table());
+  answer.say("\nmeans over ", counted(std::ssize(seeds), "split", "splits"),
+             " of the students: ", with_separators(training_students), " train, ", with_separators(held_out_students),
+             " are held out; a floor is the error of the training students themselves\nfloors: by course ",
+             fixed(mean("floor_by_course"), 4), ", by period and course ", fixed(mean("floor_by_period_and_course"), 4),
+             ", of pairs ", fixed(mean("floor_of_pairs"), 4), ", courses a student ", fixed(mean("courses_floor"), 3),
+             "; students held out repeat ", fixed(100 * mean("repeats_held_out"), 1), " % of their courses",
+             by_answers);
+  answer.say("\nEach model where it is best");
+  answer.show(best_table());
+  return answer;
 }
 
 }  // namespace desirepath::inline evaluation

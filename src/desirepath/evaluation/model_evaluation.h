@@ -38,7 +38,7 @@ struct EvaluationSummary {
   std::map<std::string, MeanAndSpread> found;
 };
 
-struct Evaluation : Answer {
+struct Evaluation {
   std::vector<EvaluationRow> rows;                            // as they were asked for
   std::vector<EvaluationSummary> summaries;                   // seeds together
   std::int64_t training_students = 0, held_out_students = 0;  // of the first split
@@ -54,11 +54,9 @@ struct Evaluation : Answer {
   Table best_table() const;
   /// Every fit.
   Table fits_table() const;
-  nlohmann::ordered_json to_json() const override;
   /// By model and size.
-  Table table() const override;
-  void print(std::ostream& out) const override;
-  std::vector<std::string> notes() const override;
+  Table table() const;
+  Answer answer() const;
 };
 
 /// What becomes of results that are in the folder already.

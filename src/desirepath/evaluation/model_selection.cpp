@@ -146,7 +146,8 @@ Selection select_states(const Cohort& cohort, const FitOptions& options, const s
   const auto best_by = [&](double SelectionRow::*criterion) {
     const SelectionRow* least = nullptr;
     for (const SelectionRow& row : rows) {
-      if (!selection.is_void(row) && (least == nullptr || row.*criterion < least->*criterion)) least = &row;
+      if (!row.is_void(selection.training_students) && (least == nullptr || row.*criterion < least->*criterion))
+        least = &row;
     }
     return least == nullptr ? 0 : least->states;
   };
@@ -164,7 +165,7 @@ std::string Selection::finding() const {
                     : std::string("Some held-out students are impossible with every number of states (probability 0)"),
                 criteria_kind == kind ? "" : concat(" (", name_of(kind), "); of the training ", name_of(criteria_kind)),
                 best_bic > 0 ? concat(", BIC with ", best_bic, ", ICL with ", best_icl, ", AIC with ", best_aic) : "",
-                std::ranges::any_of(rows, [&](const SelectionRow& row) { return is_void(row); })
+                std::ranges::any_of(rows, [&](const SelectionRow& row) { return row.is_void(training_students); })
                     ? concat("; BIC, AIC and ICL are void where parameters exceed the ",
                              with_separators(training_students), " students")
                     : "",
@@ -172,63 +173,52 @@ std::string Selection::finding() const {
 }
 
 Table Selection::table() const {
-  Table table({{"states"},
-               {"parameters"},
-               {"log_likelihood", 1},
-               {"bic", 1},
-               {"aic", 1},
-               {"icl", 1},
-               {"likelihood_kind"},
-               {"held_out", 4},
-               {"standard_error", 4},
-               {"iterations"},
-               {"converged"}});
-  for (const SelectionRow& row : rows) {
-    const auto criterion = [&](double value) { return is_void(row) ? Cell() : Cell(value); };
-    table.add_row({std::int64_t{row.states}, row.parameters, row.log_likelihood, criterion(row.bic), criterion(row.aic),
-                   criterion(row.icl), std::string(name_of(kind)), row.held_out, row.held_out_error,
-                   std::int64_t{row.iterations}, std::string(row.converged ? "yes" : "no")});
-  }
-  return table;
-}
-
-nlohmann::ordered_json Selection::to_json() const {
-  const auto number_or_null = [](Id best) {
-    return best > 0 ? nlohmann::ordered_json(best) : nlohmann::ordered_json();
+  using Row = SelectionRow;
+  const auto criterion = [students = training_students](double Row::*value) {
+    return [=](const Row& row) { return value_if(!row.is_void(students), row.*value); };
   };
-  return {{"model", model},
-          {"likelihood_kind", std::string(name_of(kind))},
-          {"criteria_kind", std::string(name_of(criteria_kind))},
-          {"training_students", training_students},
-          {"validation_students", validation_students},
-          {"best",
-           {{"bic", number_or_null(best_bic)},
-            {"aic", number_or_null(best_aic)},
-            {"icl", number_or_null(best_icl)},
-            {"held_out", best_held_out > 0 ? nlohmann::ordered_json(best_held_out) : nlohmann::ordered_json()}}},
-          {"rows", table().to_json()}};
+  const Look total{.unit = "nats", .decimals = 1}, each{.unit = "nats", .decimals = 4};
+  return {rows,
+          {{"states", &Row::states},
+           {"parameters", &Row::parameters},
+           {"log_likelihood", &Row::log_likelihood, total},
+           {"bic", criterion(&Row::bic), total},
+           {"aic", criterion(&Row::aic), total},
+           {"icl", criterion(&Row::icl), total},
+           {"likelihood_kind", [name = name_of(kind)](const Row&) { return name; }},
+           {"held_out", &Row::held_out, each},
+           {"standard_error", &Row::held_out_error, each},
+           {"iterations", &Row::iterations},
+           {"converged", &Row::converged, {.flag = FlagForm::word}}}};
 }
 
-void Selection::print(std::ostream& out) const {
-  table().print_text(out);
-  out << '\n' << finding() << '\n';
-}
-
-std::vector<std::string> Selection::warnings() const {
-  std::vector<std::string> result;
+Answer Selection::answer() const {
+  const auto best_of = [](Id best) { return best > 0 ? nlohmann::ordered_json(best) : nlohmann::ordered_json(); };
+  Answer answer;
+  answer.set({{"model", model},
+              {"likelihood_kind", std::string(name_of(kind))},
+              {"criteria_kind", std::string(name_of(criteria_kind))},
+              {"training_students", training_students},
+              {"validation_students", validation_students}});
+  answer.set("best", {{"bic", best_of(best_bic)},
+                      {"aic", best_of(best_aic)},
+                      {"icl", best_of(best_icl)},
+                      {"held_out", best_of(best_held_out)}});
+  answer.add("rows", table());
+  answer.show(table());
+  answer.say("\n" + finding());
   if (rows.size() > 1 && (best_held_out == rows.back().states || best_held_out == rows.front().states))
-    result.push_back(concat("the best number of states, ", best_held_out, ", is an end of the range: ask for ",
-                            best_held_out == rows.back().states ? "more" : "fewer"));
+    answer.warn("the best number of states, ", best_held_out, ", is an end of the range: ask for ",
+                best_held_out == rows.back().states ? "more" : "fewer");
   for (const SelectionRow& row : rows) {
     if (row.impossible == 0) continue;
-    result.push_back(concat("with ", row.states, " states ",
-                            disclosure.rests(static_cast<double>(row.impossible))
-                                ? counted(row.impossible, "held-out student is", "held-out students are")
-                                : "some held-out students are",
-                            " impossible (probability 0): no held-out likelihood; give ", setting_name("pseudocount"),
-                            " above 0"));
+    answer.warn("with ", row.states, " states ",
+                disclosure.rests(static_cast<double>(row.impossible))
+                    ? counted(row.impossible, "held-out student is", "held-out students are")
+                    : "some held-out students are",
+                " impossible (probability 0): no held-out likelihood; give ", setting_name("pseudocount"), " above 0");
   }
-  return result;
+  return answer;
 }
 
 }  // namespace desirepath::inline evaluation

@@ -22,9 +22,12 @@ struct SelectionRow {
   double held_out_error = 0;
   int iterations = 0;
   bool converged = false;
+
+  /// The criteria are asymptotic in the students: with more parameters than these they say nothing.
+  bool is_void(std::int64_t training_students) const { return parameters > training_students; }
 };
 
-struct Selection : Answer {
+struct Selection {
   std::string model;  // as it was asked for
   std::vector<SelectionRow> rows;
   LikelihoodKind kind = LikelihoodKind::mass;           // of the held-out likelihood: the model's first
@@ -35,14 +38,10 @@ struct Selection : Answer {
   /// Best K by each criterion; 0 where held-out students are impossible with every K.
   Id best_bic = 0, best_aic = 0, best_icl = 0, best_held_out = 0;
 
-  /// The criteria are asymptotic in the students: with more parameters than these they say nothing.
-  bool is_void(const SelectionRow& row) const { return row.parameters > training_students; }
   /// One sentence.
   std::string finding() const;
-  nlohmann::ordered_json to_json() const override;
-  Table table() const override;
-  void print(std::ostream& out) const override;
-  std::vector<std::string> warnings() const override;
+  Table table() const;
+  Answer answer() const;
 };
 
 /// Fits every K on the training part of one split and scores the rest. Weighted students count by their weight in every

@@ -149,8 +149,7 @@ std::int64_t GradeTally::unmarked_numbers() const {
   return rows;
 }
 
-void GradeTally::add_pool(Table& table, std::span<const Count* const> pool, std::string_view name) const {
-  if (pool.empty()) return;
+GradeTally::Line GradeTally::pooled(std::span<const Count* const> pool, std::string name) {
   std::set<std::uint32_t> students;
   std::int64_t rows = 0;
   for (const Count* count : pool) {
@@ -158,7 +157,7 @@ void GradeTally::add_pool(Table& table, std::span<const Count* const> pool, std:
     students.insert(count->students.begin(), count->students.begin() + count->student_count);
   }
   const bool is_shown = students.size() >= least_students;
-  table.add_row({std::string(name), is_shown ? Cell(rows) : Cell(), std::string(name_of(pool.front()->meaning))});
+  return {std::move(name), is_shown ? std::optional(rows) : std::nullopt, std::string(name_of(pool.front()->meaning))};
 }
 
 Table GradeTally::table() const {
@@ -173,17 +172,17 @@ Table GradeTally::table() const {
   });
   const bool pools_numbers =
       std::ranges::count_if(counts_, [](const Count& count) { return count.number.has_value(); }) > most_numbers;
-  Table table({{"grade"}, {"rows"}, {"counts as"}});
+  std::vector<Line> lines;
   std::array<std::vector<const Count*>, 3> numbers, others;
   for (const std::uint32_t g : order) {
     const Count& count = counts_[g];
     const auto meaning = static_cast<std::size_t>(count.meaning);
     if (pools_numbers && count.number)
       numbers.at(meaning).push_back(&count);
-    else if (!count.is_shown() || table.row_count() >= most_lines)
+    else if (!count.is_shown() || lines.size() >= most_lines)
       others.at(meaning).push_back(&count);
     else
-      table.add_row({std::string(grades_.text(g)), count.rows, std::string(name_of(count.meaning))});
+      lines.push_back({std::string(grades_.text(g)), count.rows, std::string(name_of(count.meaning))});
   }
   for (std::vector<const Count*>& pool : numbers) {
     if (pool.empty()) continue;
@@ -202,12 +201,13 @@ Table GradeTally::table() const {
       return *pool.back()->number;
     };
     if (all >= 40) name += concat(", half of them ", shortest(at_share(0.25)), " to ", shortest(at_share(0.75)));
-    add_pool(table, pool, name);
+    lines.push_back(pooled(pool, std::move(name)));
   }
-  for (const std::vector<const Count*>& pool : others)
-    add_pool(table, pool, counted(std::ssize(pool), "other grade", "other grades"));
-  if (beyond_.is_shown()) table.add_row({"further grades", beyond_.rows, "each by itself"});
-  return table;
+  for (const std::vector<const Count*>& pool : others) {
+    if (!pool.empty()) lines.push_back(pooled(pool, counted(std::ssize(pool), "other grade", "other grades")));
+  }
+  if (beyond_.is_shown()) lines.push_back({"further grades", beyond_.rows, "each by itself"});
+  return {std::move(lines), {{"grade", &Line::grade}, {"rows", &Line::rows}, {"counts as", &Line::counts_as}}};
 }
 
 }  // namespace desirepath::inline ingest

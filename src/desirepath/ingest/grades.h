@@ -64,7 +64,13 @@ class GradeTally {
     void note(std::uint32_t student);
     void take_in(const Count& part, std::span<const std::uint32_t> numbers);
   };
-  void add_pool(Table& table, std::span<const Count* const> pool, std::string_view name) const;
+  /// As it is shown.
+  struct Line {
+    std::string grade;
+    std::optional<std::int64_t> rows;
+    std::string counts_as;
+  };
+  static Line pooled(std::span<const Count* const> pool, std::string name);
 
   GradeRules rules_;
   StringInterner grades_;

@@ -35,9 +35,10 @@ Preparation prepare_collection(RowCollection collection, const TableOptions& opt
   if (!made.failure.empty()) return made;
   CohortParts parts = assemble_cohort(collection, sifted, options);
   made.report.note_statuses(parts, sifted.calendar.note());
-  parts.provenance =
-      render_settings(made.report.to_json().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-                      "--");  // a file holds no marks
+  Answer report;
+  made.report.tell(report);
+  parts.provenance = render_settings(report.to_json().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                                     "--");  // a file holds no marks
   made.cohort.emplace(std::move(parts));
   return made;
 }
@@ -55,10 +56,11 @@ Preparation prepare_tables(const std::vector<std::string>& sources, const TableO
   return prepare_collection(collect_rows(expand_sources(sources), options, executor, progress), options, executor);
 }
 
-InputCheck check_tables(const std::vector<std::string>& sources, TableOptions options, const Executor& executor,
-                        const ProgressSink& progress) {
+Preparation check_tables(const std::vector<std::string>& sources, TableOptions options, const Executor& executor,
+                         const ProgressSink& progress) {
   const double max_bad = std::exchange(options.max_bad, 1);
-  InputCheck check(prepare_tables(sources, options, executor, progress));
+  Preparation check = prepare_tables(sources, options, executor, progress);
+  check.is_check = true;
   check.failure = check.report.too_many_rejected(max_bad).value_or(check.failure);
   return check;
 }

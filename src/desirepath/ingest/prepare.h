@@ -20,8 +20,8 @@ Preparation prepare_tables(const std::vector<std::string>& sources, const TableO
                            const Executor& executor, const ProgressSink& progress = {});
 
 /// Looks at everything, however many rows are bad, and says whether max_bad would allow it.
-InputCheck check_tables(const std::vector<std::string>& sources, TableOptions options, const Executor& executor,
-                        const ProgressSink& progress = {});
+Preparation check_tables(const std::vector<std::string>& sources, TableOptions options, const Executor& executor,
+                         const ProgressSink& progress = {});
 
 struct Prepared {
   Cohort cohort;

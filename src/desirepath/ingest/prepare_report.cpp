@@ -47,6 +47,12 @@ std::string first_place_of(const std::string& reason, const PrepareReport& repor
                 with_separators(first->record), first->column.empty() ? "" : ", column ", first->column);
 }
 
+struct RejectReason {
+  std::string reason;
+  std::int64_t rows = 0;
+  std::string first;  // where
+};
+
 void note_missing(const RowCollection& collection, const TableOptions& options, std::vector<std::string>& notes) {
   std::vector<std::string> columns;
   for (const auto& [column, cells] : collection.missing)
@@ -204,100 +210,73 @@ void PrepareReport::write_rejects(const std::filesystem::path& path, Overwrite o
   rejects.write(path, files, overwrite);
 }
 
-nlohmann::ordered_json PrepareReport::to_json() const {
-  nlohmann::ordered_json json;
-  json["rows_in"] = rows_in;
-  json["rows_kept"] = rows_kept;
-  json["rows_filtered"] = rows_filtered();
-  json["rows_rejected"] = rows_rejected();
-  json["filtered"] = nlohmann::ordered_json::array();
-  for (const Stage& stage : stages) {
-    if (stage.taken > 0) json["filtered"].push_back({{"rule", stage.rule}, {"rows", stage.taken}});
-  }
-  json["rejected"] = nlohmann::ordered_json::array();
+void PrepareReport::tell(Answer& answer) const {
+  answer.set({{"rows_in", rows_in},
+              {"rows_kept", rows_kept},
+              {"rows_filtered", rows_filtered()},
+              {"rows_rejected", rows_rejected()}});
+  std::vector<Stage> filters = stages;
+  std::erase_if(filters, [](const Stage& stage) { return stage.taken == 0; });
+  answer.add("filtered", {std::move(filters), {{"rule", &Stage::rule}, {"rows", &Stage::taken}}});
+  std::vector<RejectReason> reasons;
   for (const auto& [reason, count] : rejects.by_reason())
-    json["rejected"].push_back({{"reason", reason}, {"rows", count}});
-  json["stages"] = stage_table().to_json();
-  json["sources"] = nlohmann::ordered_json::array();
-  for (const SourceSummary& source : sources) {
-    json["sources"].push_back({{"file", std::filesystem::path(source.file).filename().string()},
-                               {"rows", source.rows},
-                               {"read_as", source.description},
-                               {"format", source.format},
-                               {"mapping", source.mapping}});
+    reasons.push_back({reason, count, first_place_of(reason, *this)});
+  const Table rejected(std::move(reasons),
+                       {{"reason", &RejectReason::reason, {.title = "rejected because"}},
+                        {"rows", &RejectReason::rows},
+                        {"first_at", &RejectReason::first, {.title = "first at", .shown = Shown::to_people}}});
+  answer.add("rejected", rejected);
+  const Table left(
+      stages,
+      {{"after", &Stage::rule}, {"rows", &Stage::rows}, {"students", &Stage::students}, {"courses", &Stage::courses}});
+  answer.add("stages", left);
+  using Source = SourceSummary;
+  answer.add("sources",
+             {sources,
+              {{"file", [](const Source& source) { return std::filesystem::path(source.file).filename().string(); }},
+               {"rows", &Source::rows},
+               {"read_as", &Source::description},
+               {"format", &Source::format},
+               {"mapping", [](const Source& source) { return nlohmann::ordered_json(source.mapping); }}}});
+  std::vector<std::string> all_notes = notes;
+  if (!no_calendar.empty()) all_notes.push_back(no_calendar);
+  answer.set("notes", all_notes);
+  if (!data_end.empty()) answer.set("data_end", data_end);
+  if (grades) answer.add("grades", *grades);
+
+  for (const Source& source : sources) {
+    answer.say(source.file, ": ", source.description, ", ", counted(source.rows, "row", "rows"));
+    answer.say("  read as: ", source.format.empty() ? "mapped by hand" : source.format, " (",
+               join(source.mapping, ", "), ")");
   }
-  json["notes"] = notes;
-  if (!no_calendar.empty()) json["notes"].push_back(no_calendar);
-  if (!data_end.empty()) json["data_end"] = data_end;
-  if (grades) json["grades"] = grades->to_json();
-  return json;
+  for (const std::string& note : all_notes)
+    answer.say("note: " + note);
+  const auto show_below = [&](const Table& table) {
+    answer.say("");
+    answer.show(table);
+  };
+  if (grades) show_below(*grades);
+  answer.say("\nrows in ", with_separators(rows_in), " = kept ", with_separators(rows_kept), " + filtered ",
+             with_separators(rows_filtered()), " + rejected ", with_separators(rows_rejected()));
+  if (!stages.empty()) show_below(left);
+  if (rows_rejected() > 0) show_below(rejected);
 }
 
-Table PrepareReport::stage_table() const {
-  Table table({{"after"}, {"rows"}, {"students"}, {"courses"}});
-  for (const Stage& stage : stages)
-    table.add_row({stage.rule, stage.rows, stage.students, stage.courses});
-  return table;
-}
-
-void PrepareReport::print(std::ostream& out) const {
-  for (const SourceSummary& source : sources) {
-    out << source.file << ": " << source.description << ", " << counted(source.rows, "row", "rows") << '\n';
-    out << "  read as: " << (source.format.empty() ? "mapped by hand" : source.format) << " ("
-        << join(source.mapping, ", ") << ")\n";
-  }
-  for (const std::string& note : notes)
-    out << "note: " << note << '\n';
-  if (!no_calendar.empty()) out << "note: " << no_calendar << '\n';
-  if (grades) {
-    out << '\n';
-    grades->print_text(out);
-  }
-  out << "\nrows in " << with_separators(rows_in) << " = kept " << with_separators(rows_kept) << " + filtered "
-      << with_separators(rows_filtered()) << " + rejected " << with_separators(rows_rejected()) << '\n';
-  if (!stages.empty()) {
-    out << '\n';
-    stage_table().print_text(out);
-  }
-  if (rows_rejected() > 0) {
-    Table reasons({{"rejected because"}, {"rows"}, {"first at"}});
-    for (const auto& [reason, count] : rejects.by_reason())
-      reasons.add_row({reason, count, first_place_of(reason, *this)});
-    out << '\n';
-    reasons.print_text(out);
-  }
-}
-
-nlohmann::ordered_json Preparation::to_json() const {
-  nlohmann::ordered_json json;
+Answer Preparation::answer() const {
+  Answer answer;
   if (cohort) {
-    json["students"] = cohort->student_count();
-    json["courses"] = cohort->schema().course_count();
-    json["periods"] = cohort->schema().period_count();
-    json["enrollments"] = cohort->enrollments().one_count();
-    json["fingerprint"] = cohort->fingerprint();
+    answer.set({{"students", cohort->student_count()}, {"courses", cohort->schema().course_count()}});
+    answer.set("periods", cohort->schema().period_count());
+    answer.set({{"enrollments", cohort->enrollments().one_count()}, {"fingerprint", cohort->fingerprint()}});
   }
-  json.update(report.to_json());
-  return json;
-}
-
-void Preparation::print(std::ostream& out) const {
-  report.print(out);
+  report.tell(answer);
+  if (is_check) answer.set("usable", failure.empty());
+  if (is_check && !failure.empty()) answer.set("reason", failure);
+  if (is_check && failure.empty()) answer.say("\nready to prepare: " + size_of(*cohort));
   if (!file.empty())
-    out << "\nwrote " << file << ": " << size_of(*cohort) << ", "
-        << counted(cohort->enrollments().one_count(), "enrollment", "enrollments") << '\n';
-}
-
-nlohmann::ordered_json InputCheck::to_json() const {
-  nlohmann::ordered_json json = Preparation::to_json();
-  json["usable"] = failure.empty();
-  if (!failure.empty()) json["reason"] = failure;
-  return json;
-}
-
-void InputCheck::print(std::ostream& out) const {
-  report.print(out);
-  if (failure.empty()) out << "\nready to prepare: " << size_of(*cohort) << '\n';
+    answer.say("\nwrote ", file, ": ", size_of(*cohort), ", ",
+               counted(cohort->enrollments().one_count(), "enrollment", "enrollments"));
+  return answer;
 }
 
 }  // namespace desirepath::inline ingest

@@ -6,10 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "desirepath/core/answer.h"
-#include "desirepath/core/table.h"
 #include "desirepath/ingest/rejects.h"
 #include "desirepath/transcripts/cohort.h"
 
@@ -62,30 +59,19 @@ struct PrepareReport {
   std::optional<std::string> too_many_rejected(double max_bad) const;
   /// CSV `file,record,column,reason`.
   void write_rejects(const std::filesystem::path& path, Overwrite overwrite) const;
-  Table stage_table() const;
-  nlohmann::ordered_json to_json() const;
-  void print(std::ostream& out) const;
+  /// Its fields, tables and words.
+  void tell(Answer& answer) const;
 };
 
 /// What came of raw tables: the report, and a cohort or why there is none.
-class Preparation : public Answer {
- public:
+struct Preparation {
   PrepareReport report;
   std::optional<Cohort> cohort;
   std::string failure;
-  std::string file;  // the cohort was written to, if it was
+  std::string file;       // the cohort was written to, if it was
+  bool is_check = false;  // it was only asked whether a cohort can be made
 
-  nlohmann::ordered_json to_json() const override;
-  Table table() const override { return report.stage_table(); }
-  void print(std::ostream& out) const override;
-};
-
-/// The same for whoever asks whether a cohort can be made.
-class InputCheck : public Preparation {
- public:
-  explicit InputCheck(Preparation preparation) : Preparation(std::move(preparation)) {}
-  nlohmann::ordered_json to_json() const override;
-  void print(std::ostream& out) const override;
+  Answer answer() const;
 };
 
 }  // namespace desirepath::inline ingest

@@ -32,7 +32,7 @@ HiddenChain::HiddenChain(ChainIdentity identity, ChainParameters parameters)
       parameters_(std::move(parameters)),
       answers_(parameters_.answering()),
       layout_(StepLayout::of(identity_.structure, identity_.schema.period_count())) {
-  assert(parameters_.fault(layout_, identity_.schema).empty());
+  assert(!parameters_.fault(layout_, identity_.schema));
   layout_.with_history = offered<ReadsHistory>(*parameters_.emissions.front()) != nullptr;
 }
 

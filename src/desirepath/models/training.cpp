@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ostream>
 
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/digest.h"
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
-#include "desirepath/core/table.h"
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline models {
@@ -76,80 +74,76 @@ void FitResult::warn_of_size(const Cohort& trained_on) {
         concat("there are more states than students, so some describe nobody; ask for fewer ", setting_name("states")));
 }
 
-nlohmann::ordered_json FitResult::to_json() const {
-  nlohmann::ordered_json json;
-  json["model"] = model_name;
-  if (!emission.empty()) json["emission"] = emission;
-  if (states > 0) json["states"] = states;
-  if (trees > 0) json["trees"] = trees;
-  if (tree_states > 0) json["tree_states"] = tree_states;
-  json["students"] = students;
-  json["student_weight"] = student_weight;
-  json["courses"] = model->schema().course_count();
-  json["periods"] = model->schema().period_count();
-  json["parameters"] = model->parameter_count();
-  json["likelihood_kind"] = std::string(name_of(kind));
-  json["log_likelihood"] = log_likelihood;
-  json["objective"] = objective;
-  json["state_entropy"] = state_entropy;
-  json["trace"] = trace;
-  json["objective_trace"] = objective_trace;
+Answer FitResult::answer() const {
+  Answer answer;
+  answer.set("model", model_name);
+  if (!emission.empty()) answer.set("emission", emission);
+  if (states > 0) answer.set("states", states);
+  if (trees > 0) answer.set("trees", trees);
+  if (tree_states > 0) answer.set("tree_states", tree_states);
+  answer.set({{"students", students}, {"student_weight", student_weight}, {"courses", model->schema().course_count()}});
+  answer.set("periods", model->schema().period_count());
+  answer.set({{"parameters", model->parameter_count()},
+              {"likelihood_kind", std::string(name_of(kind))},
+              {"log_likelihood", log_likelihood},
+              {"objective", objective},
+              {"state_entropy", state_entropy},
+              {"trace", trace},
+              {"objective_trace", objective_trace}});
   if (!validation_trace.empty()) {
-    json["validation_trace"] = validation_trace;
-    json["best_iteration"] = best_iteration;
+    answer.set({{"validation_trace", validation_trace}, {"best_iteration", best_iteration}});
   }
-  if (refinement) json["refinement"] = refinement->to_json();
-  json["converged"] = converged;
-  json["stopped_by"] = stopped_by;
-  json["iterations"] = iterations;
-  json["seconds"] = seconds;
-  json["restarts"] = nlohmann::ordered_json::array();
-  for (const RestartResult& restart : restarts) {
-    nlohmann::ordered_json entry = {{"restart", restart.number},      {"seed", restart.seed},
-                                    {"start", restart.start},         {"log_likelihood", restart.log_likelihood},
-                                    {"objective", restart.objective}, {"iterations", restart.iterations},
-                                    {"converged", restart.converged}};
-    if (restart.validation) entry["validation"] = *restart.validation;
-    json["restarts"].push_back(std::move(entry));
-  }
-  if (starts_at_best > 0) json["starts_at_best"] = starts_at_best;
-  if (kept_log_likelihood) json["kept_states_log_likelihood"] = *kept_log_likelihood;
-  json["warnings"] = warnings;
-  return json;
-}
+  if (refinement) answer.set("refinement", refinement->to_json());
+  answer.set({{"converged", converged}, {"stopped_by", stopped_by}, {"iterations", iterations}, {"seconds", seconds}});
+  using Row = RestartResult;
+  const Table table(
+      restarts,
+      {{"restart", &Row::number, {.shown = Shown::to_programs}},
+       {"number", [](const Row& row) { return row.number + 1; }, {.title = "restart", .shown = Shown::to_people}},
+       {"seed", &Row::seed, {.shown = Shown::to_programs}},
+       {"start", &Row::start},
+       {"log_likelihood", &Row::log_likelihood, {.unit = "nats", .decimals = 2}},
+       {"objective", &Row::objective, {.unit = "nats", .shown = Shown::to_programs}},
+       {"iterations", &Row::iterations},
+       {"converged", &Row::converged},
+       {"validation", &Row::validation, {.unit = "nats", .shown = Shown::to_programs, .may_lack = true}}});
+  answer.add("restarts", table);
+  if (starts_at_best > 0) answer.set("starts_at_best", starts_at_best);
+  if (kept_log_likelihood) answer.set("kept_states_log_likelihood", *kept_log_likelihood);
+  answer.set("warnings", warnings);
 
-nlohmann::ordered_json FitEstimate::to_json() const {
-  return {{"bytes", std::llround(bytes)},
-          {"seconds_per_iteration", seconds_per_iteration},
-          {"distinct_rows", distinct_rows}};
-}
-
-std::string FitEstimate::text() const {
-  return concat("memory about ", as_bytes_text(bytes), "; an iteration roughly ", as_duration(seconds_per_iteration),
-                " (", with_separators(distinct_rows), " distinct rows)");
-}
-
-void FitResult::print(std::ostream& out) const {
-  out << model->name();
-  if (states > 0) out << " with " << counted(states, "state", "states");
-  if (trees > 0) out << ", " << counted(trees, "tree", "trees") << " of " << tree_states << " hidden values a course";
-  out << ", " << counted(model->parameter_count(), "parameter", "parameters") << ", "
-      << counted(students, "student", "students") << '\n'
-      << "log-likelihood (" << name_of(kind) << ") " << fixed(log_likelihood, 2) << ", "
-      << fixed(log_likelihood / student_weight, 4) << " per student; " << (converged ? "converged" : "not converged")
-      << " after " << counted(iterations, "iteration", "iterations") << ", " << as_duration(seconds) << '\n';
-  if (restarts.size() < 2) return;
+  const std::string size = states > 0 ? concat(" with ", counted(states, "state", "states")) : "";
+  const std::string of_trees =
+      trees > 0 ? concat(", ", counted(trees, "tree", "trees"), " of ", tree_states, " hidden values a course") : "";
+  answer.say(model->name(), size, of_trees, ", ", counted(model->parameter_count(), "parameter", "parameters"), ", ",
+             counted(students, "student", "students"));
+  answer.say("log-likelihood (", name_of(kind), ") ", fixed(log_likelihood, 2), ", ",
+             fixed(log_likelihood / student_weight, 4), " per student; ", converged ? "converged" : "not converged",
+             " after ", counted(iterations, "iteration", "iterations"), ", ", as_duration(seconds));
+  if (restarts.size() < 2) return answer;
   if (starts_at_best > 0) {
-    out << "of " << restarts.size() << " starts " << starts_at_best << " came within " << fixed(100 * same_optimum, 2)
-        << " % of the best likelihood\n";
+    answer.say("of ", restarts.size(), " starts ", starts_at_best, " came within ", fixed(100 * same_optimum, 2),
+               " % of the best likelihood");
   }
-  Table table({{"restart"}, {"start"}, {"log_likelihood", 2}, {"iterations"}, {"converged"}});
-  for (const RestartResult& restart : restarts) {
-    table.add_row({std::int64_t{restart.number + 1}, restart.start, restart.log_likelihood,
-                   std::int64_t{restart.iterations}, std::string(restart.converged ? "yes" : "no")});
-  }
-  out << '\n';
-  table.print_text(out);
+  answer.say("");
+  answer.show(table);
+  return answer;
+}
+
+Answer FitEstimate::answer() const {
+  Answer answer;
+  answer.add_row("estimate",
+                 {std::vector{*this},
+                  {{"bytes", [](const FitEstimate& row) { return std::llround(row.bytes); }, {.unit = "bytes"}},
+                   {"seconds_per_iteration", &FitEstimate::seconds_per_iteration, {.unit = "s"}},
+                   {"distinct_rows", &FitEstimate::distinct_rows}}});
+  const std::string memory = concat("memory about ", as_bytes_text(bytes)),
+                    time = concat("roughly ", as_duration(seconds_per_iteration));
+  answer.say(fits > 0
+                 ? concat(counted(fits, "fit", "fits"), "; ", memory,
+                          " for the largest; an iteration of all their restarts ", time)
+                 : concat(memory, "; an iteration ", time, " (", with_separators(distinct_rows), " distinct rows)"));
+  return answer;
 }
 
 }  // namespace desirepath::inline models

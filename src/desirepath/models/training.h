@@ -9,6 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "desirepath/core/answer.h"
 #include "desirepath/core/progress.h"
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/models/fit_options.h"
@@ -81,10 +82,9 @@ struct FitEstimate {
   double bytes = 0;
   double seconds_per_iteration = 0;
   std::int64_t distinct_rows = 0;
+  std::int64_t fits = 0;  // of several: memory of the largest, an iteration of all; 0: of one
 
-  nlohmann::ordered_json to_json() const;
-  /// One sentence.
-  std::string text() const;
+  Answer answer() const;
 };
 
 struct RestartResult {
@@ -139,9 +139,8 @@ struct FitResult {
   int count_at_best() const;
   /// Warns where the students are few for what was learned from them.
   void warn_of_size(const Cohort& trained_on);
-  nlohmann::ordered_json to_json() const;
-  /// For people: the model, its likelihood, the restarts.
-  void print(std::ostream& out) const;
+  /// The model, its likelihood, the restarts.
+  Answer answer() const;
 };
 
 class Training {

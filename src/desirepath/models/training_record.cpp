@@ -109,7 +109,7 @@ TrainingRecord training_record(const TrainingTask& task, const FitResult& result
   json["options"] = task.record();
   json["data_fingerprint"] = task.cohort.fingerprint();
   if (task.cohort.min_cell()) json["min_cell"] = *task.cohort.min_cell();
-  Json found = result.to_json();
+  Json found = result.answer().to_json();
   found.erase("seconds");
   if (!result.state_students.empty()) found["state_students"] = result.state_students;
   if (!result.state_behind.empty()) found["state_behind"] = result.state_behind;

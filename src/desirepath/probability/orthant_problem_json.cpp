@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -185,6 +186,45 @@ OrthantCase parse_orthant_case(std::string_view text, const std::string& source)
 
 OrthantCase read_orthant_case(const std::filesystem::path& path) {
   return parse_orthant_case(read_text_file(path), path.string());
+}
+
+Answer answer_orthant(const OrthantProblem& problem, const std::string& source, const OrthantOptions& options,
+                      const RandomStream& stream, const Executor& executor) {
+  const auto begin = std::chrono::steady_clock::now();
+  OrthantEstimate found;
+  try {
+    found = estimate_orthant(problem, options, stream, executor);
+  } catch (const InputError& error) {
+    throw InputError(SourcePosition{source}, error.what());
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const std::int64_t courses = problem.course_count();
+  const auto note = found.note.empty() ? std::nullopt : std::optional(found.note);
+  using Row = OrthantEstimate;
+  Answer answer;
+  answer.add_row("orthant",
+                 {std::vector{found},
+                  {{"log_probability", &Row::log_probability, {.decimals = 5}},
+                   {"standard_error", &Row::standard_error, {.decimals = 5}},
+                   {"upper_bound", &Row::log_upper_bound, {.decimals = 5, .may_lack = true}},
+                   {"estimator", [](const Row& row) { return to_string(row.estimator); }},
+                   {"samples", &Row::samples, {.unit = "points"}},
+                   {"scrambles", &Row::scrambles, {.shown = Shown::in_json}},
+                   {"courses", [=](const Row&) { return courses; }, {.shown = Shown::in_json}},
+                   {"seconds", [=](const Row&) { return seconds; }, {.unit = "s", .shown = Shown::in_json}},
+                   {"note", [=](const Row&) { return note; }, {.shown = Shown::in_json, .may_lack = true}}}});
+  const std::string error = found.standard_error && std::isfinite(*found.standard_error)
+                                ? concat(", standard error ", fixed(*found.standard_error, 5))
+                                : "";
+  const std::string bound =
+      found.log_upper_bound ? concat(", certainly at most ", fixed(*found.log_upper_bound, 5)) : "";
+  answer.say("log-probability ", fixed(found.log_probability, 5), error, bound);
+  answer.say(counted(courses, "course", "courses"), ", ", courses_taken(problem).size(), " taken; estimator ",
+             to_string(found.estimator),
+             found.samples > 0 ? concat(", ", found.scrambles, " x ", with_separators(found.samples), " points") : "",
+             ", ", as_duration(seconds));
+  if (note) answer.warn(*note);
+  return answer;
 }
 
 }  // namespace desirepath::inline probability

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include <nlohmann/json.hpp>
+
 #include "desirepath/core/text.h"
 
 namespace desirepath::inline queries {
@@ -100,12 +102,24 @@ ChanceOfFindings chance_from_p_values(const std::vector<double>& p_values, std::
   return cut_by_rank(scores, [&](std::size_t rank) { return -ascending[rank] * static_cast<double>(tests); });
 }
 
+Interval share_interval(double share, double of) {
+  constexpr double z = 1.959963984540054;
+  const double spread = z * z / of;
+  const double centre = (share + spread / 2) / (1 + spread);
+  const double half = z * std::sqrt(share * (1 - share) / of + spread / (4 * of)) / (1 + spread);
+  return {std::max(0.0, centre - half), std::min(1.0, centre + half)};
+}
+
 double misfit(std::vector<double> in_errors) {
   constexpr double median_size = 0.674489750196082;  // of a normal variable's
   if (in_errors.empty()) return 1;
   const auto middle = in_errors.begin() + std::ssize(in_errors) / 2;
   std::ranges::nth_element(in_errors, middle, {}, [](double value) { return std::abs(value); });
   return std::max(1.0, std::abs(*middle) / median_size);
+}
+
+void set_findings(Answer& answer, const FindingCount& found) {
+  answer.set({{"findings", found.findings}, {"by_chance", rounded_chance(found.by_chance)}});
 }
 
 double rounded_chance(double value) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "desirepath/core/answer.h"
 #include "desirepath/core/settings.h"
 
 namespace desirepath::inline queries {
@@ -59,10 +60,19 @@ class NullCounts {
 /// those that are not given are larger.
 ChanceOfFindings chance_from_p_values(const std::vector<double>& p_values, std::int64_t tests);
 
+struct Interval {
+  double low = 0, high = 0;
+};
+/// Wilson's, 95 %: never empty, not even of 0 of n.
+Interval share_interval(double share, double of);
+
 /// How many times their standard errors estimates are spread, by the middle one: 1 where the model is true; more where
 /// it is not quite, for then nearly all of them are off (genomic control, Devlin and Roeder 1999). At least 1.
 /// `in_errors`: each estimate in standard errors, 0 expected.
 double misfit(std::vector<double> in_errors);
+
+/// The fields findings and by_chance.
+void set_findings(Answer& answer, const FindingCount& found);
 
 /// To two digits: more would only tell of single students.
 double rounded_chance(double value);

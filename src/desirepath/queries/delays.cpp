@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "desirepath/queries/disclosed_cohort.h"
 #include "desirepath/queries/student_groups.h"
@@ -10,10 +11,6 @@ namespace desirepath::inline queries {
 
 double GroupDelay::error() const {
   return std::sqrt(own.error_squared() + others.error_squared());
-}
-
-double GroupDelay::certain() const {
-  return std::max(0.0, std::abs(effect()) - 1.96 * error());
 }
 
 namespace {
@@ -324,7 +321,51 @@ std::vector<Detour> find_detours(const std::vector<JudgedStudent>& students, con
     return !disclosure.rests(static_cast<double>(detour.students)) || detour.course == goal || detour.certain() <= 0;
   });
   std::ranges::stable_sort(detours, std::ranges::greater(), &Detour::certain);
+  for (Detour& detour : detours)
+    detour.name = named(schema.course(detour.course));
   return detours;
+}
+
+Delays ask_delays(const QueryInput& input, const DelaySettings& settings) {
+  const Model& model = input.model();
+  const Schema& schema = model.schema();
+  const Cohort& cohort = *input.cohort;
+  const Id courses = schema.course_count();
+  const Disclosure& disclosure = settings.disclosure;
+  const RandomStream stream = input.stream.child("delays");
+  const StudentGroups groups =
+      settings.by.empty() ? StudentGroups() : disclosed_groups(groups_of(cohort, settings.by), disclosure);
+  const std::optional<Id> goal =
+      settings.goal.empty() ? std::nullopt : std::optional(schema.require_course(settings.goal));
+  std::vector<JudgedStudent> judged =
+      judge_timings(model, cohort, settings.students, goal.has_value(), stream, input.executor, input.progress);
+  Delays lost{model.name(), settings.by, std::ssize(judged), disclosed_judged(std::ssize(judged), cohort, disclosure),
+              disclosure};
+  lost.delays = find_delays(judged, groups.of_student, groups.names, courses, disclosure);
+  if (settings.by.empty()) {
+    lost.found = keep_certain_delays(lost.delays, settings.chance.q);
+  } else {
+    const LabelNull null{label_strata(cohort, settings.by), input.stream.child("labels"), input.executor};
+    lost.found = keep_certain_delays(lost.delays, judged, groups, courses, null, settings.chance.q);
+  }
+  disclose_students(lost.delays, judged, cohort, groups, disclosure);
+  for (GroupDelay& delay : lost.delays)
+    delay.name = named(schema.course(delay.course));
+  if (goal) {
+    lost.goal = named(schema.course(*goal));
+    disclosure.require(std::ranges::count_if(judged, [&](const JudgedStudent& student) {
+      return std::ranges::find(student.courses, *goal, &JudgedCourse::course) != student.courses.end();
+    }));
+    lost.detours = find_detours(judged, cohort, *goal, disclosure);
+  }
+  std::ranges::move(one_period_students(cohort, std::ssize(judged), stream.child("one period")),
+                    std::back_inserter(judged));
+  lost.apart = surely_apart(judged, courses, settings.most_by_chance, disclosure);
+  for (ApartPair& pair : lost.apart) {
+    pair.name = named(schema.course(pair.a));
+    pair.other = named(schema.course(pair.b));
+  }
+  return lost;
 }
 
 }  // namespace desirepath::inline queries

@@ -2,6 +2,7 @@
 // pairs of courses that hardly anybody has in one period.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/expected_timings.h"
 #include "desirepath/queries/label_permutation.h"
+#include "desirepath/queries/query.h"
 #include "desirepath/queries/student_groups.h"
 
 namespace desirepath::inline queries {
@@ -30,11 +32,19 @@ struct GroupDelay {
   double q = 1;  // of so large a difference by chance: between groups, or from the model
   /// Whether the numbers of students may be shown beside what other answers say of the cohort (disclose_students).
   bool students_disclosed = false;
+  Named name = {};  // of the course
 
   double effect() const { return own.mean - others.mean; }
   double error() const;
+  /// 95 %, of the effect.
+  double low() const { return effect() - 1.96 * error(); }
+  double high() const { return effect() + 1.96 * error(); }
   /// What is certain of it, later or earlier.
-  double certain() const;
+  double certain() const { return std::max({0.0, low(), -high()}); }
+  std::optional<std::int64_t> disclosed_students() const { return value_if(students_disclosed, own.students); }
+  std::optional<std::int64_t> disclosed_others() const {
+    return value_if(students_disclosed && !group.empty(), others.students);
+  }
 };
 
 /// group_of: of each student of the cohort, or -1; empty: all are one. Cells of few students are left
@@ -60,10 +70,11 @@ FindingCount keep_certain_delays(std::vector<GroupDelay>& delays, double most_q)
 /// Two courses that their takers are expected to have in one period now and then.
 struct ApartPair {
   Id a = 0, b = 0;
-  std::int64_t both = 0;      // students who took both
-  std::int64_t together = 0;  // of them in one period, be it a retake of one
-  std::int64_t a_first = 0;   // of the others, a before b
-  double expected = 0;        // of them in one period at first, were the two chosen apart
+  std::int64_t both = 0;        // students who took both
+  std::int64_t together = 0;    // of them in one period, be it a retake of one
+  std::int64_t a_first = 0;     // of the others, a before b
+  double expected = 0;          // of them in one period at first, were the two chosen apart
+  Named name = {}, other = {};  // of a and b
 
   /// Of so few or fewer together by chance: a Poisson tail, which is no less than the true one.
   double chance(std::int64_t at_most) const;
@@ -87,6 +98,7 @@ struct Detour {
   std::int64_t students = 0;        // who did
   bool students_disclosed = false;  // else all but a few did, and their number would tell how few
   double expected = 0, variance = 0;
+  Named name = {};
 
   double surplus() const { return static_cast<double>(taken) - expected; }
   double certain() const;
@@ -95,5 +107,34 @@ struct Detour {
 /// Of the students who took the goal; needs the judges' probabilities. The surest surplus first.
 std::vector<Detour> find_detours(const std::vector<JudgedStudent>& students, const Cohort& cohort, Id goal,
                                  const Disclosure& disclosure);
+
+struct DelaySettings {
+  std::string by, goal;
+  std::int64_t students = 1000;
+  double most_by_chance = 0.05;
+  ChanceSettings chance;
+  Disclosure disclosure;
+
+  void declare(SettingVisitor& visit);
+};
+
+/// Where people lose time, as it may be shown.
+struct Delays {
+  std::string model, by;
+  std::int64_t judged = 0;
+  std::optional<std::int64_t> students;  // these; nothing: withheld
+  Disclosure disclosure;
+  std::vector<GroupDelay> delays;
+  FindingCount found;
+  std::vector<ApartPair> apart;
+  std::optional<Named> goal;
+  std::vector<Detour> detours;
+
+  Table delay_table() const;
+  Table apart_table() const;
+  Table detour_table() const;
+};
+/// Where the students of the input do.
+Delays ask_delays(const QueryInput& input, const DelaySettings& settings);
 
 }  // namespace desirepath::inline queries

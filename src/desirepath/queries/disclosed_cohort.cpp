@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include <nlohmann/json.hpp>
 
@@ -273,6 +272,46 @@ DisclosedCohort disclose_cohort(const Cohort& cohort, const Disclosure& disclosu
     }
   }
   return disclose_cohort(summarise(cohort), disclosure, stages);
+}
+
+Table DisclosedCohort::period_table() const {
+  using Row = Period;
+  const Look students_of{.unit = "students"};
+  std::vector<std::string> names;
+  for (const EnrollmentStatus status : statuses)
+    names.emplace_back(words_for(status));
+  if (statuses_merged) names.emplace_back(statuses.empty() ? "not enrolled" : "otherwise not enrolled");
+  std::vector<ColumnOf<Row>> columns = {{"period", &Row::label}, {"enrolled", &Row::enrolled, students_of}};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto count = [i](const Row& row) { return row.others.empty() ? std::nullopt : std::optional(row.others[i]); };
+    columns.push_back({names[i], count, students_of});
+  }
+  columns.push_back({"courses per student", &Row::mean_courses, {.unit = "courses", .decimals = 2}});
+  return {periods, std::move(columns)};
+}
+
+Table DisclosedCohort::course_table(const Schema& schema) const {
+  struct Row {
+    std::string name, label;
+    std::optional<std::int64_t> students;
+    std::optional<double> share;
+  };
+  std::vector<Row> rows;
+  for (const CourseCount& entry : courses) {
+    const Course& course = schema.course(entry.course);
+    rows.push_back({course.name, course.label, entry.students, share(entry)});
+  }
+  return {std::move(rows),
+          {{"course", &Row::name},
+           {"label", &Row::label},
+           {"students", &Row::students, {.unit = "students"}},
+           {"share", &Row::share, core::share(3)}}};
+}
+
+Table DisclosedCohort::filter_table() const {
+  return {
+      stages,
+      {{"after", &Stage::after}, {"rows", &Stage::rows}, {"students", &Stage::students}, {"courses", &Stage::courses}}};
 }
 
 }  // namespace desirepath::inline queries

@@ -51,6 +51,11 @@ struct DisclosedCohort {
   };
   std::vector<CourseCount> courses;  // that may be named, most takers first
   Id courses_withheld = 0;           // that somebody took
+  /// Of the students, who take the course; nothing where it is withheld.
+  std::optional<double> share(const CourseCount& course) const {
+    if (!course.students) return std::nullopt;
+    return static_cast<double>(*course.students) / static_cast<double>(students);
+  }
   std::int64_t courses_taken() const { return std::ssize(courses) + courses_withheld; }
 
   /// What was left after each filter; steps that took few students or rows are told together with the next.
@@ -60,6 +65,11 @@ struct DisclosedCohort {
   };
   std::vector<Stage> stages;
   std::size_t stages_merged = 0;
+
+  Table period_table() const;
+  Table course_table(const Schema& schema) const;
+  /// What was left after each filter; empty where the cohort does not say.
+  Table filter_table() const;
 };
 
 /// Throws PrivacyError for a cohort of few students. stages: all there were, in order.

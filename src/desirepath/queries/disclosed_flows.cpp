@@ -7,7 +7,7 @@
 #include "desirepath/disclosure/disclosed_table.h"
 #include "desirepath/queries/node_choice.h"
 #include "desirepath/queries/pathways.h"
-#include "desirepath/queries/state_names.h"
+#include "desirepath/queries/states.h"
 
 namespace desirepath::inline queries {
 
@@ -374,25 +374,14 @@ std::optional<StateFlows> flows_without_sizes(const NodeChoice& choice, const Fl
   return disclosed_flows(std::move(counted), hidden, task.disclosure);
 }
 
-}  // namespace
-
-StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosure& disclosure,
-                    const std::map<std::pair<Id, Id>, std::string>& names) {
-  const HiddenStates& states = *model.hidden_states();
-  const NodeChoice choice(counts, states.step_count(), states.state_count(), disclosure);
-  const FlowTask task{counts, model, disclosure, names};
-  double largest = 0;
-  for (const auto& [path, count] : counts) {
-    const bool is_enrolled = std::ranges::all_of(path, [&](Id place) { return place < states.state_count(); });
-    if (is_enrolled) largest = std::max(largest, count);
-  }
+/// With sizes, every step adds up to the same students. More nodes, or many more flows, are worth more.
+StateFlows best_flows(const FlowTask& task) {
+  const HiddenStates& states = *task.model.hidden_states();
+  const NodeChoice choice(task.counts, states.step_count(), states.state_count(), task.disclosure);
   StateFlows exact = flows_with_sizes(choice, task);
-  exact.largest_path = largest;
   const bool is_merged = exact.nodes.size() < nodes_of(choice, task).nodes.size();
   if (exact.withheld <= 0 && !is_merged) return exact;
   std::optional<StateFlows> disclosed = flows_without_sizes(choice, task);
-  if (disclosed) disclosed->largest_path = largest;
-  // With sizes, every step adds up to the same students. More nodes, or many more flows, are worth more.
   constexpr double much = 0.25;
   const double all = exact.students * static_cast<double>(states.step_count() - 1);
   const bool is_better =
@@ -400,6 +389,33 @@ StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosu
       (disclosed->nodes.size() > exact.nodes.size() ||
        (disclosed->nodes.size() == exact.nodes.size() && disclosed->withheld + much * all < exact.withheld));
   return is_better ? std::move(*disclosed) : exact;
+}
+
+}  // namespace
+
+StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosure& disclosure,
+                    const std::map<std::pair<Id, Id>, std::string>& names) {
+  const HiddenStates& states = *model.hidden_states();
+  StateFlows flows = best_flows({counts, model, disclosure, names});
+  for (Id step = 0; step < states.step_count(); ++step)
+    flows.periods.push_back(period_of(states, model.schema(), step));
+  for (PathNode& node : flows.nodes)
+    node.period = flows.periods[static_cast<std::size_t>(node.step)];
+  for (std::size_t step = 0; step < flows.steps.size(); ++step)
+    flows.steps[step].period = flows.periods[step];
+  for (PathFlow& flow : flows.flows) {
+    const PathNode &from = flows.nodes[flow.from], &to = flows.nodes[flow.to];
+    flow.period = from.period, flow.state = from.name, flow.next_period = to.period, flow.next_state = to.name;
+  }
+  for (StatePath& path : flows.paths) {
+    path.share = path.students / flows.students;
+    path.words = path_words(flows, path.nodes, " → ");
+  }
+  for (const auto& [path, count] : counts) {
+    const bool is_enrolled = std::ranges::all_of(path, [&](Id place) { return place < states.state_count(); });
+    if (is_enrolled) flows.largest_path = std::max(flows.largest_path, count);
+  }
+  return flows;
 }
 
 }  // namespace desirepath::inline queries

@@ -2,6 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+#include "desirepath/core/text.h"
 
 namespace desirepath::inline queries {
 
@@ -43,9 +50,12 @@ DisclosedStates disclosed_states(const StoredModel& stored, std::size_t count, c
   DisclosedStates disclosed;
   disclosed.counts = students_behind_states(stored);
   const RowMatrix students_of = state_students(stored);
-  const std::size_t all = static_cast<std::size_t>(stored.model->schema().bit_count());
+  const Schema& schema = stored.model->schema();
+  const bool names_periods = stored.model->hidden_states()->step_count() == 1 && schema.period_count() > 1;
+  const std::size_t all = static_cast<std::size_t>(schema.bit_count());
   const std::vector<StateProfile> profiles = profile_states(*stored.model, all);
   const Id states = stored.model->hidden_states()->state_count();
+  const Index kinds = states - (stored.model->hidden_states()->has_left_state() ? 1 : 0);
   for (Index step = 0; step < disclosed.counts.rows(); ++step) {
     const std::vector<double> here(disclosed.counts.row(step).begin(), disclosed.counts.row(step).end());
     Hidden hidden = disclosure.hide(here);
@@ -54,8 +64,10 @@ DisclosedStates disclosed_states(const StoredModel& stored, std::size_t count, c
       const bool left = profiles[static_cast<std::size_t>(step * states) + k].left;
       if (here[k] <= 0 && !left) hidden[k] = 1;
     }
-    DisclosedState other{{static_cast<Id>(step), -1, false, 0, {}, {}}, {}, 0};
-    double others = 0, others_behind = 0;
+    const std::string period = period_of(*stored.model->hidden_states(), schema, static_cast<Id>(step));
+    DisclosedState other{{static_cast<Id>(step), -1, false, 0, {}, {}}, {}, 0, 0, period};
+    double others = 0, others_behind = 0, unshown = 1;  // unshown: of the enrolled
+    const double enrolled = disclosed.counts.row(step).head(kinds).sum();
     for (Id k = 0; k < states; ++k) {
       StateProfile profile = profiles[static_cast<std::size_t>(step * states + k)];
       const double behind = here[static_cast<std::size_t>(k)], students = students_of(step, k);
@@ -69,15 +81,150 @@ DisclosedStates disclosed_states(const StoredModel& stored, std::size_t count, c
       for (std::vector<StateCourse>* list : {&profile.likely, &profile.marking}) {
         std::erase_if(*list, [&](const StateCourse& course) { return !disclosure.rests(course.probability * behind); });
         list->resize(std::min(count, list->size()));
+        for (StateCourse& course : *list) {
+          course.listed = schema.course(course.course);
+          course.period_name = schema.period(course.period);
+          if (names_periods) course.suffix = "@" + course.period_name;
+          course.takers = std::llround(static_cast<double>(std::llround(students)) * course.probability);
+        }
       }
-      disclosed.states.push_back({std::move(profile), std::llround(students), 0});
+      const double enrolled_share = enrolled > 0 ? behind / enrolled : 0;
+      if (!profile.left) unshown = std::max(0.0, unshown - enrolled_share);
+      disclosed.states.push_back({std::move(profile), std::llround(students), 0, enrolled_share, period});
     }
     if (other.merged == 0) continue;
+    other.enrolled_share = unshown;
     if (disclosure.rests(others_behind)) other.students = std::llround(others);
     disclosed.withheld += other.merged;
     disclosed.states.push_back(std::move(other));
   }
   return disclosed;
+}
+
+StateNames short_state_names(const StoredModel& stored, const StateNameSettings& given,
+                             const std::vector<std::uint8_t>& may_name, const Disclosure& disclosure) {
+  const Schema& schema = stored.model->schema();
+  const HiddenStates& states = *stored.model->hidden_states();
+  std::vector<StateProfile> profiles;
+  std::map<std::pair<Id, std::string>, int> used;
+  const auto by_one = [&](StateProfile profile) {
+    profile.marking.resize(std::min<std::size_t>(1, profile.marking.size()));
+    return state_name(profile, schema);
+  };
+  for (DisclosedState& state : disclosed_states(stored, tried_for_a_name, disclosure).states) {
+    if (state.merged > 0) continue;
+    std::erase_if(state.profile.marking,
+                  [&](const StateCourse& entry) { return may_name[static_cast<std::size_t>(entry.course)] == 0; });
+    if (!state.profile.left && state.profile.marking.empty()) continue;
+    ++used[{state.profile.step, by_one(state.profile)}];
+    profiles.push_back(std::move(state.profile));
+  }
+  StateNames names = given_names(*stored.model, given);
+  for (const StateProfile& profile : profiles) {
+    const std::string name = by_one(profile);
+    names.emplace(std::pair(profile.step, profile.state),
+                  used.at({profile.step, name}) > 1 ? state_name(profile, schema) : name);
+  }
+  std::vector<Id> numbers(static_cast<std::size_t>(states.state_count()));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  for (Id step = 0; step < states.step_count(); ++step) {
+    std::vector<std::string> here;
+    for (const Id k : numbers)
+      here.push_back(names.emplace(std::pair(step, k), concat("state ", k)).first->second);
+    tell_apart(here, numbers);
+    for (const Id k : numbers)
+      names[{step, k}] = here[static_cast<std::size_t>(k)];
+  }
+  return names;
+}
+
+std::string DisclosedState::number() const {
+  if (merged > 0) return concat("other (", counted(merged, "state", "states"), ")");
+  return profile.left ? "left" : std::to_string(profile.state);
+}
+
+void name_states(std::vector<DisclosedState>& states, const StateNames& names) {
+  for (DisclosedState& state : states)
+    state.name = state.merged > 0 ? "other" : names.at({state.profile.step, state.profile.state});
+}
+
+std::string share_words(const StateCourse& course, const std::string& name) {
+  return concat(name, course.suffix, " ", fixed(100 * course.probability, 0), "%");
+}
+
+std::string lift_words(const StateCourse& course, const std::string& name) {
+  return concat(name, course.suffix, " x", fixed(course.lift, 1),
+                course.takers ? concat(" (", with_separators(*course.takers), ")") : "");
+}
+
+Table state_table(std::vector<DisclosedState> states, bool has_stability) {
+  using Row = DisclosedState;
+  using List = std::vector<StateCourse> StateProfile::*;
+  const auto words = [](List list, const auto& word) {
+    return [=](const Row& row) {
+      std::vector<std::string> parts;
+      std::ranges::transform(row.profile.*list, std::back_inserter(parts), word);
+      return join(parts, ", ");
+    };
+  };
+  const auto objects = [](List list) {
+    return [=](const Row& row) {
+      auto json = nlohmann::ordered_json::array();
+      for (const StateCourse& entry : row.profile.*list) {
+        json.push_back({{"course", entry.listed.name},
+                        {"label", entry.listed.label},
+                        {"period", entry.period_name},
+                        {"probability", entry.probability},
+                        {"takers", entry.takers ? nlohmann::ordered_json(*entry.takers) : nlohmann::ordered_json()},
+                        {"lift", entry.lift},
+                        {"information", entry.information}});
+      }
+      return json;
+    };
+  };
+  const auto label = [](const Course& course) { return course.label.empty() ? course.name : course.label; };
+  const auto stability = [](double StateStability::*value) {
+    return [=](const Row& row) { return row.stability ? std::optional((*row.stability).*value) : std::nullopt; };
+  };
+  const auto number = [](const Row& row) {
+    return row.merged > 0 ? cell_of("other") : row.profile.left ? cell_of("left") : cell_of(row.profile.state);
+  };
+  const Look json{.shown = Shown::in_json}, csv{.shown = Shown::in_csv}, if_picked{.shown = Shown::if_picked};
+  const Look refits = share(3, {.is_there = has_stability, .may_lack = true});
+  return {
+      std::move(states),
+      {{"period", &Row::period},
+       {"state", number, json},
+       {"merged_states",
+        [](const Row& row) { return value_if(row.merged > 0, row.merged); },
+        {.shown = Shown::in_json, .may_lack = true}},
+       {"name",
+        [](const Row& row) { return value_if(row.merged == 0, row.name); },
+        {.shown = Shown::in_json, .may_lack = true}},
+       {"state", &Row::number, csv},
+       {"students", &Row::students, {.unit = "students", .may_lack = true}},
+       {"share", [](const Row& row) { return row.profile.share; }, share(3)},
+       {"most taken",
+        words(&StateProfile::likely, [](const StateCourse& entry) { return share_words(entry, entry.listed.name); }),
+        csv},
+       {"marked by",
+        words(&StateProfile::marking, [](const StateCourse& entry) { return lift_words(entry, entry.listed.name); }),
+        csv},
+       {"name", &Row::name, csv},
+       {"overlap", stability(&StateStability::overlap), refits},
+       {"found", stability(&StateStability::found), refits},
+       {"likely", objects(&StateProfile::likely)},
+       {"marking", objects(&StateProfile::marking)},
+       {"kind", &Row::name, if_picked},
+       {"enrolled_share", &Row::enrolled_share, {.percent = Percent::whole, .shown = Shown::if_picked}},
+       {"likely_labels",
+        words(&StateProfile::likely,
+              [=](const StateCourse& entry) { return concat(label(entry.listed), " ", percent(entry.probability)); }),
+        if_picked},
+       {"marking_labels",
+        words(&StateProfile::marking,
+              [=](const StateCourse& entry) { return concat(label(entry.listed), " x ", fixed(entry.lift, 1)); }),
+        if_picked}}};
 }
 
 HiddenTable hidden_transitions(const HiddenStates& states, const DisclosedStates& disclosed, Id step,

@@ -13,6 +13,12 @@ struct DisclosedState {
   StateProfile profile;                  // of several together: their share, no courses
   std::optional<std::int64_t> students;  // expected; none: fewer than may be told
   Id merged = 0;                         // states this stands for; 0: it stands for itself
+  double enrolled_share = 0;             // of the students who were enrolled: who has left is in no state
+  std::string period = {}, name = {};
+  std::optional<StateStability> stability = std::nullopt;
+
+  /// "3", "left", "other (2 states)".
+  std::string number() const;
 };
 
 struct DisclosedStates {
@@ -28,8 +34,20 @@ RowMatrix state_students(const StoredModel& stored);
 /// nobody where the students were weighed and the record does not say how.
 RowMatrix students_behind_states(const StoredModel& stored);
 
-/// `count` courses of each list; of these, none that few students of the state are expected to take.
+/// `count` courses of each list, with their names; of these, none that few students of the state are expected to take.
 DisclosedStates disclosed_states(const StoredModel& stored, std::size_t count, const Disclosure& disclosure);
+
+/// Of every state: as it is given, else by the course that marks it most of those that may be named, by two where one
+/// would be the name of another state of that step too; else by its number. may_name: of each course.
+StateNames short_state_names(const StoredModel& stored, const StateNameSettings& given,
+                             const std::vector<std::uint8_t>& may_name, const Disclosure& disclosure);
+
+/// By (step, state), of all that stand for themselves; several together are "other".
+void name_states(std::vector<DisclosedState>& states, const StateNames& names);
+Table state_table(std::vector<DisclosedState> states, bool has_stability = false);
+/// "CS 101 43%", "CS 101 x2.5 (120)".
+std::string share_words(const StateCourse& course, const std::string& name);
+std::string lift_words(const StateCourse& course, const std::string& name);
 
 /// Which transitions out of a step may not be told: of states that are not shown, of few students, or telling of such.
 HiddenTable hidden_transitions(const HiddenStates& states, const DisclosedStates& disclosed, Id step,

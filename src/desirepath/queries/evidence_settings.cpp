@@ -42,10 +42,6 @@ std::vector<Id> parse_periods(const Schema& schema, const std::vector<std::strin
   return periods;
 }
 
-std::string full_name(const Course& course) {
-  return course.label.empty() ? course.name : concat(course.name, " ", course.label);
-}
-
 EvidenceBatch nothing_known(const Schema& schema, std::int64_t students) {
   EvidenceBuilder blank(schema.period_count(), schema.course_count());
   for (std::int64_t s = 1; s <= students; ++s) {

@@ -33,9 +33,6 @@ Vector usual_shares(const Model& model, const Executor& executor);
 /// All that is known of a student, under the same name.
 void add_student(EvidenceBuilder& rows, const EvidenceBatch& from, std::int64_t student);
 
-/// The name people know a course by, with its label where it has one.
-std::string full_name(const Course& course);
-
 /// Throws InputError where a student's evidence has probability 0 under the model.
 void require_possible(const Model& model, const EvidenceBatch& evidence, const Executor& executor);
 

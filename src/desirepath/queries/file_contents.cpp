@@ -89,45 +89,41 @@ nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
   return json;
 }
 
-void print_nested(std::ostream& out, const nlohmann::ordered_json& json, const std::string& indent) {
+std::string text_of(const nlohmann::ordered_json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+void say_nested(Answer& answer, const nlohmann::ordered_json& json, const std::string& indent) {
   for (const auto& [key, value] : json.items()) {
     if (value.is_object()) {
-      out << indent << key << ":\n";
-      print_nested(out, value, indent + "  ");
+      answer.say(indent, key, ":");
+      say_nested(answer, value, indent + "  ");
     } else if (value.is_array() && !value.empty() && value.front().is_object()) {
-      out << indent << key << ":\n";
+      answer.say(indent, key, ":");
       for (const auto& element : value) {
-        std::string line;
-        for (const auto& [name, cell] : element.items()) {
-          line += concat(line.empty() ? "" : ", ", name, " ", cell.is_string() ? cell.get<std::string>() : cell.dump());
-        }
-        out << indent << "  " << line << '\n';
+        std::vector<std::string> parts;
+        for (const auto& [name, cell] : element.items())
+          parts.push_back(concat(name, " ", text_of(cell)));
+        answer.say(indent, "  ", join(parts, ", "));
       }
     } else {
-      out << indent << key << ": " << (value.is_string() ? value.get<std::string>() : value.dump()) << '\n';
+      answer.say(indent, key, ": ", text_of(value));
     }
   }
 }
 
 }  // namespace
 
-FileContents::FileContents(const ArchiveReader& archive) {
+Answer describe_contents(const ArchiveReader& archive) {
+  Answer answer;
   try {
-    contents_ = describe_archive(archive);
+    const nlohmann::ordered_json contents = describe_archive(archive);
+    answer.set(contents);
+    say_nested(answer, contents, "");
   } catch (const nlohmann::json::exception&) {
     archive.refuse("damaged: the description of its contents");
   }
-}
-
-Table FileContents::table() const {
-  Table rows({{"field"}, {"value"}});
-  for (const auto& [key, value] : contents_.items())
-    rows.add_row({key, value.is_string() ? value.get<std::string>() : value.dump()});
-  return rows;
-}
-
-void FileContents::print(std::ostream& out) const {
-  print_nested(out, contents_, "");
+  return answer;
 }
 
 }  // namespace desirepath::inline queries

@@ -1,7 +1,6 @@
 // What students take in periods that are not known, given anything that is.
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include <nlohmann/json.hpp>
 
@@ -14,7 +13,6 @@
 #include "desirepath/queries/infer_totals.h"
 #include "desirepath/queries/inference_accuracy.h"
 #include "desirepath/queries/refits.h"
-#include "desirepath/queries/return_rate.h"
 #include "desirepath/transcripts/align.h"
 
 namespace desirepath::inline queries {
@@ -70,106 +68,16 @@ struct Inferred {
 /// Student, period, and the chance to have left by then.
 using Leaving = std::tuple<std::int64_t, Id, double>;
 
-/// Rows student, period, course.
-class InferAnswer : public Answer {
- public:
-  InferAnswer(const Model& model, EvidenceBatch evidence)
-      : schema(model.schema()), model_name(model.name()), students(std::move(evidence)) {}
-
-  nlohmann::ordered_json to_json() const override {
-    nlohmann::ordered_json json;
-    json["model"] = model_name;
-    json["students"] = students.student_count();
-    if (task) {
-      json["paper_task"] = {{"students", task->students},
-                            {"accuracy", task->accuracy},
-                            {"most_frequent", task->most_frequent},
-                            {"cross_entropy", task->cross_entropy},
-                            {"marginal_entropy", task->marginal_entropy},
-                            {"least_probability", task->least_probability},
-                            {"calibration", calibration().to_json()}};
-    }
-    json["courses"] = table().to_json();
-    if (!leaving.empty()) {
-      json["left"] = nlohmann::ordered_json::array();
-      for (const auto& [student, period, chance] : leaving)
-        json["left"].push_back(
-            {{"student", name(student)}, {"period", schema.period(period)}, {"probability", chance}});
-    }
-    return json;
-  }
-
-  Table table() const override {
-    std::vector<TableColumn> columns = {{"student"}, {"period"}, {"course"}, {"probability", 3}, {"standard_error", 3}};
-    Table all(std::move(columns));
-    for (const Inferred& row : rows)
-      all.add_row({name(row.student), schema.period(schema.period_of(row.bit)), course(row.bit).name, row.probability,
-                   error_cell(row)});
-    return all;
-  }
-  void print_csv(std::ostream& out) const override {
-    out << "student,period,course,probability,standard_error\n";
-    for (const Inferred& row : rows) {
-      out << csv_field(name(row.student)) << ',' << csv_field(schema.period(schema.period_of(row.bit))) << ','
-          << csv_field(course(row.bit).name) << ',' << shortest(row.probability) << ','
-          << (sampled ? shortest(row.standard_error) : "") << '\n';
-    }
-  }
-
-  void print(std::ostream& out) const override {
-    if (task) {
-      out << "second period from the first and last, " << counted(task->students, "student", "students")
-          << " present in all three: the 5 most common courses answered right " << fixed(100 * task->accuracy, 1)
-          << " % of the time (always the more frequent answer: " << fixed(100 * task->most_frequent, 1)
-          << " %), cross-entropy over all courses " << fixed(task->cross_entropy, 3)
-          << " nats a student (shares alone: " << fixed(task->marginal_entropy, 3) << ")\n\n"
-          << "how often courses were taken, by the probability they were given:\n";
-      calibration().print_text(out);
-      return;
-    }
-    const std::int64_t wanted = std::min(students.student_count(), listed_students);
-    std::size_t at = 0;
-    for (std::int64_t s = 0; s < wanted; ++s) {
-      if (s > 0) out << '\n';
-      out << name(s) << ": " << known_words(s) << '\n';
-      while (at < rows.size() && rows[at].student == s) {
-        const Id period = schema.period_of(rows[at].bit);
-        out << "period " << schema.period(period);
-        for (const auto& [student, left_in, chance] : leaving) {
-          if (student == s && left_in == period) out << ", left by then with probability " << fixed(chance, 3);
-        }
-        out << '\n';
-        Table listed({{"course"}, {"probability", 3}, {"anyone", 3}});
-        for (; at < rows.size() && rows[at].student == s && schema.period_of(rows[at].bit) == period; ++at)
-          listed.add_row({full_name(course(rows[at].bit)), rows[at].probability, base[rows[at].bit]});
-        listed.print_text(out, "  ");
-      }
-    }
-    if (students.student_count() > wanted)
-      out << "and " << counted(students.student_count() - wanted, "student", "students")
-          << " more: " << setting_name("csv") << " lists all\n";
-  }
-
-  const Schema& schema;
-  std::string model_name;
+/// What the rows are about, which all columns share.
+struct InferredOf {
+  Schema schema;
   EvidenceBatch students;
-  std::vector<Inferred> rows;
-  bool sampled = false;
-  Vector base;  // of each bit, before anything is known
-  std::vector<Leaving> leaving;
-  std::optional<InferenceScore> task;
-  Disclosure disclosure;
+  bool is_sampled = false;
+  Vector base = {};  // of each bit, before anything is known
 
- private:
-  Table calibration() const {
-    Table bins({{"predicted", 3}, {"observed", 3}, {"answers"}});
-    for (const CalibrationBin& bin : merge_calibration_bins(task->bins, disclosure))
-      bins.add_row({bin.predicted, bin.observed, bin.answers});
-    return bins;
-  }
   const std::string& name(std::int64_t student) const { return students.students()[static_cast<std::size_t>(student)]; }
+  const std::string& period(Id bit) const { return schema.period(schema.period_of(bit)); }
   const Course& course(Id bit) const { return schema.course(schema.course_of(bit)); }
-  Cell error_cell(const Inferred& row) const { return sampled ? Cell(row.standard_error) : Cell(); }
   std::string known_words(std::int64_t s) const {
     std::vector<std::string> words;
     for (Id t = 0; t < schema.period_count(); ++t) {
@@ -182,6 +90,64 @@ class InferAnswer : public Answer {
     return words.empty() ? "nothing known" : concat("known ", join(words, ", "));
   }
 };
+
+Table inferred_table(std::vector<Inferred> rows, const std::shared_ptr<const InferredOf>& of) {
+  using Row = Inferred;
+  return {std::move(rows),
+          {{"student", [of](const Row& row) { return of->name(row.student); }},
+           {"period", [of](const Row& row) { return of->period(row.bit); }},
+           {"course", [of](const Row& row) { return of->course(row.bit).name; }},
+           {"full_name",
+            [of](const Row& row) { return full_name(of->course(row.bit)); },
+            {.title = "course", .shown = Shown::if_picked}},
+           {"probability", &Row::probability, share(3)},
+           {"anyone", [of](const Row& row) { return of->base[row.bit]; }, share(3, {.shown = Shown::if_picked})},
+           {"standard_error", [of](const Row& row) { return value_if(of->is_sampled, row.standard_error); }}}};
+}
+
+/// Of the first students: what is known of each, and period by period what they take.
+void say_students(Answer& answer, const std::vector<Inferred>& rows, const std::vector<Leaving>& leaving,
+                  const std::shared_ptr<const InferredOf>& of) {
+  const std::int64_t wanted = std::min(of->students.student_count(), listed_students);
+  auto at = rows.begin();
+  for (std::int64_t s = 0; s < wanted; ++s) {
+    answer.say(s > 0 ? "\n" : "", of->name(s), ": ", of->known_words(s));
+    while (at != rows.end() && at->student == s) {
+      const Id period = of->schema.period_of(at->bit);
+      std::string words = concat("period ", of->schema.period(period));
+      for (const auto& [student, left_in, chance] : leaving) {
+        if (student == s && left_in == period) words += concat(", left by then with probability ", fixed(chance, 3));
+      }
+      answer.say(std::move(words));
+      const auto next = std::find_if(at, rows.end(), [&](const Inferred& row) {
+        return row.student != s || of->schema.period_of(row.bit) != period;
+      });
+      answer.show(inferred_table({at, next}, of).pick({"full_name", "probability", "anyone"}), "  ");
+      at = next;
+    }
+  }
+  if (of->students.student_count() > wanted)
+    answer.say("and ", counted(of->students.student_count() - wanted, "student", "students"),
+               " more: ", setting_name("csv"), " lists all");
+}
+
+void add_task(Answer& answer, const InferenceScore& task, const Disclosure& disclosure) {
+  const Table calibration = calibration_table(merge_calibration_bins(task.bins, disclosure), 3);
+  answer.set("paper_task", {{"students", task.students},
+                            {"accuracy", task.accuracy},
+                            {"most_frequent", task.most_frequent},
+                            {"cross_entropy", task.cross_entropy},
+                            {"marginal_entropy", task.marginal_entropy},
+                            {"least_probability", task.least_probability},
+                            {"calibration", calibration.to_json()}});
+  answer.say("second period from the first and last, ", counted(task.students, "student", "students"),
+             " present in all three: the 5 most common courses answered right ", fixed(100 * task.accuracy, 1),
+             " % of the time (always the more frequent answer: ", fixed(100 * task.most_frequent, 1),
+             " %), cross-entropy over all courses ", fixed(task.cross_entropy, 3),
+             " nats a student (shares alone: ", fixed(task.marginal_entropy, 3),
+             ")\n\nhow often courses were taken, by the probability they were given:");
+  answer.show(calibration);
+}
 
 std::vector<Id> asked_periods(const Schema& schema, const InferSettings& settings, const EvidenceBatch& evidence) {
   if (!settings.period.empty()) return parse_periods(schema, settings.period);
@@ -248,24 +214,27 @@ Cohort training_students(const QueryInput& input, const std::filesystem::path& f
 std::vector<std::unique_ptr<Model>> refits_for(const QueryInput& input, const InferSettings& settings) {
   if (settings.refits.count == 0) return {};
   return refit_models(input.stored, training_students(input, settings.training, "refits"), settings.refits.count,
-                      RandomStream(input.seed).child("refits"), input.executor, input.progress);
+                      input.stream.child("refits"), input.executor, input.progress);
 }
 
-std::vector<TotalAnswer::Returning> find_returning(const QueryInput& input, const InferSettings& settings,
-                                                   const EvidenceBatch& evidence, const std::vector<Id>& periods) {
-  std::vector<TotalAnswer::Returning> found;
+std::vector<InferredTotals::Returning> find_returning(const QueryInput& input, const InferSettings& settings,
+                                                      const EvidenceBatch& evidence, const std::vector<Id>& periods) {
+  std::vector<InferredTotals::Returning> found;
   const Model& model = input.model();
   std::optional<Cohort> earlier;
   if (!settings.training.empty() || input.cohort != nullptr)
     earlier = training_students(input, settings.training, "total");
   const std::vector<Leaving> leaving = find_leaving(model, evidence, periods, input.executor);
   for (const Id period : periods) {
-    TotalAnswer::Returning its{period, {}, {}, {}};
+    InferredTotals::Returning& its = found.emplace_back();
+    its.period = model.schema().period(period);
+    std::optional<Id> from;
     for (Id t = 0; t < period; ++t) {
-      for (std::int64_t s = 0; s < evidence.student_count() && its.from != t; ++s)
-        if (!evidence.is_unknown(s, t)) its.from = t;
+      for (std::int64_t s = 0; s < evidence.student_count() && from != t; ++s)
+        if (!evidence.is_unknown(s, t)) from = t;
     }
-    if (its.from && earlier) its.percent = percent_enrolled_again(*earlier, *its.from, period, settings.disclosure);
+    if (from) its.from = model.schema().period(*from);
+    if (from && earlier) its.percent = percent_enrolled_again(*earlier, *from, period, settings.disclosure);
     if (model.models_leaving()) {
       its.enrolled = static_cast<double>(evidence.student_count());
       for (std::int64_t s = 0; s < evidence.student_count(); ++s)
@@ -274,7 +243,6 @@ std::vector<TotalAnswer::Returning> find_returning(const QueryInput& input, cons
         *its.enrolled -= its_period == period ? chance : 0;
       its.enrolled = std::round(*its.enrolled);
     }
-    found.push_back(its);
   }
   return found;
 }
@@ -297,7 +265,7 @@ std::vector<std::uint8_t> students_to_come(const QueryInput& input, const Eviden
   return found;
 }
 
-std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
+Answer answer_infer(const QueryInput& input) {
   auto settings = input.read<InferSettings>();
   const Model& model = input.model();
   const Schema& schema = model.schema();
@@ -323,10 +291,12 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
   const Id top = settings.top.value_or(for_people ? listed_courses : schema.course_count());
   if (settings.total) settings.disclosure.require(evidence.student_count());
 
-  auto answer = std::make_unique<InferAnswer>(model, evidence);
-  answer->task = task;
-  answer->disclosure = settings.disclosure;
+  Answer answer;
+  answer.set({{"model", model.name()}, {"students", evidence.student_count()}});
+  if (task) add_task(answer, *task, settings.disclosure);
   if (task && for_people) return answer;  // its figures are all that is told
+  InferredOf of{schema, evidence};
+  std::vector<Inferred> all_rows;
   const std::vector<std::unique_ptr<Model>> refits = refits_for(input, settings);
   Vector expected = Vector::Zero(static_cast<Index>(asked.size())), variance = expected, coming = expected;
   const std::optional<YearSpread> years =
@@ -342,7 +312,7 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
     if (input.progress) input.progress({"infer", static_cast<double>(first) / static_cast<double>(wanted)});
     const EvidenceBatch some = asked_about.slice(first, last);
     const Estimates found = model.marginals(some, asked, input.executor, settings.method);
-    answer->sampled = !found.is_exact() || !refits.empty();
+    of.is_sampled = !found.is_exact() || !refits.empty();
     RefitSpread spread;
     for (std::size_t b = 0; b < refits.size(); ++b) {
       const RowMatrix again = refits[b]->marginals(some, asked, input.executor, settings.method).value;
@@ -372,48 +342,63 @@ std::unique_ptr<Answer> answer_infer(const QueryInput& input) {
           const auto column = static_cast<Index>(at);
           const double p = found.value(s - first, column);
           if (p >= settings.min_probability)
-            rows.push_back({s, schema.bit(period, c), p, answer->sampled ? error(s - first, column) : 0.0});
+            rows.push_back({s, schema.bit(period, c), p, of.is_sampled ? error(s - first, column) : 0.0});
         }
         std::ranges::stable_sort(rows, std::ranges::greater(), &Inferred::probability);
         rows.resize(std::min(rows.size(), static_cast<std::size_t>(top)));
-        answer->rows.insert(answer->rows.end(), rows.begin(), rows.end());
+        all_rows.insert(all_rows.end(), rows.begin(), rows.end());
       }
     }
   }
   if (settings.total) {
-    auto totals = std::make_unique<TotalAnswer>(schema, evidence.student_count());
-    totals->refits = std::ssize(refits);
-    totals->disclosure = settings.disclosure;
-    totals->knows_leaving = model.models_leaving();
-    totals->returning = find_returning(input, settings, evidence, periods);
+    InferredTotals totals;
+    totals.students = evidence.student_count();
+    totals.refits = std::ssize(refits);
+    totals.disclosure = settings.disclosure;
+    totals.knows_leaving = model.models_leaving();
+    totals.returning = find_returning(input, settings, evidence, periods);
     RefitSpread spread;
     for (Index b = 0; b < refitted.rows(); ++b)
       spread.add(refitted.row(b));
-    totals->years = years;
-    totals->coming = std::ranges::count(is_coming, 1);
-    totals->trained = input.stored.training.students.value_or(0);
+    totals.years = years;
+    totals.coming = std::ranges::count(is_coming, 1);
+    totals.trained = input.stored.training.students.value_or(0);
     if (!refits.empty())
       variance += spread.variance().row(0).transpose();
     else
-      variance *= variance_with_training(1, static_cast<double>(evidence.student_count()),
-                                         static_cast<double>(totals->trained));
+      variance *=
+          variance_with_training(1, static_cast<double>(evidence.student_count()), static_cast<double>(totals.trained));
     if (years) variance += years->share * years->share * coming.cwiseAbs2();
     for (std::size_t i = 0; i < asked.size(); ++i) {
       const auto column = static_cast<Index>(i);
       constexpr double half_a_student = 0.5;  // a normal interval for whole numbers
       const double reach = 1.96 * std::sqrt(variance[column]) + half_a_student;
       const auto all = static_cast<double>(evidence.student_count());
-      if (!settings.disclosure.rests(expected[column]) || !settings.disclosure.allows(expected[column], all))
-        ++totals->withheld;
-      else
-        totals->rows.push_back({asked[i], expected[column], std::max(0.0, expected[column] - reach),
-                                std::min(all, expected[column] + reach)});
+      if (!settings.disclosure.rests(expected[column]) || !settings.disclosure.allows(expected[column], all)) {
+        ++totals.withheld;
+        continue;
+      }
+      const Id period = schema.period_of(asked[i]);
+      const auto& its =
+          totals.returning[static_cast<std::size_t>(std::ranges::find(periods, period) - periods.begin())];
+      const auto scaled =
+          its.percent && !its.enrolled ? std::optional(expected[column] * *its.percent / 100) : std::nullopt;
+      totals.rows.push_back({schema.period(period), named(schema.course(schema.course_of(asked[i]))), expected[column],
+                             std::max(0.0, expected[column] - reach), std::min(all, expected[column] + reach), scaled});
     }
-    std::ranges::stable_sort(totals->rows, std::ranges::greater(), &TotalAnswer::Row::expected);
-    return totals;
+    std::ranges::stable_sort(totals.rows, std::ranges::greater(), &InferredTotals::Row::expected);
+    return totals.answer();
   }
-  if (for_people) answer->base = usual_shares(model, input.executor);
-  answer->leaving = find_leaving(model, asked_about, periods, input.executor);
+  if (for_people) of.base = usual_shares(model, input.executor);
+  const std::vector<Leaving> leaving = find_leaving(model, asked_about, periods, input.executor);
+  const auto shared = std::make_shared<const InferredOf>(std::move(of));
+  if (for_people) say_students(answer, all_rows, leaving, shared);
+  answer.add("courses", inferred_table(std::move(all_rows), shared));
+  if (!leaving.empty())
+    answer.add("left", {leaving,
+                        {{"student", [shared](const Leaving& row) { return shared->name(std::get<0>(row)); }},
+                         {"period", [shared](const Leaving& row) { return shared->schema.period(std::get<1>(row)); }},
+                         {"probability", [](const Leaving& row) { return std::get<2>(row); }, share(3)}}});
   return answer;
 }
 

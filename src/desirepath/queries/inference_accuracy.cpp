@@ -114,4 +114,15 @@ InferenceScore infer_period(const Model& model, const Cohort& training, const Co
   return score;
 }
 
+Table calibration_table(std::vector<CalibrationBin> bins, int decimals) {
+  using Row = CalibrationBin;
+  const Look if_picked = share(decimals, {.shown = Shown::if_picked});
+  return {std::move(bins),
+          {{"predicted", &Row::predicted, share(decimals)},
+           {"observed", &Row::observed, share(decimals)},
+           {"low", [](const Row& row) { return row.interval().low; }, if_picked},
+           {"high", [](const Row& row) { return row.interval().high; }, if_picked},
+           {"answers", &Row::answers, {.unit = "answers"}}}};
+}
+
 }  // namespace desirepath::inline queries

@@ -5,6 +5,7 @@
 
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/models/model.h"
+#include "desirepath/queries/chance.h"
 
 namespace desirepath::inline queries {
 
@@ -20,7 +21,11 @@ struct CalibrationBin {
   double observed = 0;   // share
   std::int64_t answers = 0;
   std::vector<std::int64_t> students = {};  // whose answers they are, each once, ascending
+
+  /// Of the share, as if answers were independent.
+  Interval interval() const { return share_interval(observed, static_cast<double>(answers)); }
 };
+Table calibration_table(std::vector<CalibrationBin> bins, int decimals);
 
 struct InferenceScore {
   double accuracy = 0;          // share of (student, common course) answered right at 1/2

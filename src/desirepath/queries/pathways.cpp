@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "desirepath/core/text.h"
 #include "desirepath/queries/node_groups.h"
 
 namespace desirepath::inline queries {
@@ -73,6 +74,33 @@ bool is_through_states(const StateFlows& flows, const StatePath& path) {
   return std::ranges::all_of(path.nodes, [&](std::size_t node) { return flows.nodes[node].kind == NodeKind::states; });
 }
 
+std::string path_words(const StateFlows& flows, const std::vector<std::size_t>& nodes, std::string_view arrow) {
+  std::vector<std::string> names;
+  for (const std::size_t node : nodes)
+    names.push_back(flows.nodes[node].name);
+  return join(names, arrow);
+}
+
+Table step_table(const StateFlows& flows) {
+  return {flows.steps,
+          {{"period", &StepStudents::period},
+           {"enrolled", &StepStudents::enrolled, {.unit = "students", .decimals = 0}},
+           {"exact", &StepStudents::is_exact}}};
+}
+
+std::string enrolled_count(const StepStudents& step) {
+  return concat(step.is_exact ? "" : "at least ", with_separators(std::llround(step.enrolled)));
+}
+
+std::string enrolled_words(const StateFlows& flows) {
+  std::vector<std::string> words;
+  for (std::size_t step = 0; step < flows.steps.size(); ++step) {
+    words.push_back(concat(enrolled_count(flows.steps[step]), step == 0 ? " students" : "", " in ",
+                           flows.periods.size() == 1 ? "some period" : concat("period ", flows.periods[step])));
+  }
+  return concat("enrolled: ", join(words, ", "));
+}
+
 double GroupShare::error() const {
   const auto variance = [](double p, std::int64_t n) { return p * (1 - p) / static_cast<double>(n); };
   return std::sqrt(variance(share, students) + variance(others_share, others));
@@ -108,7 +136,9 @@ ComparedGroups compare_groups(const StateFlows& flows, const std::vector<std::ve
                              inside / size,
                              others_inside / others,
                              1,
-                             flows.exact_sizes};
+                             flows.exact_sizes,
+                             flows.periods[step],
+                             flows.nodes[n].name};
       if (is_mirrored(counted.sizes.size(), g, share.difference())) continue;
       found.push_back(share);
       cells.push_back({n, g});

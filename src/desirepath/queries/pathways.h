@@ -1,7 +1,9 @@
 // How students flow between states from period to period; what can be told of it.
 #pragma once
 
+#include <array>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +39,7 @@ struct PathNode {
   NodeKind kind = NodeKind::states;
   bool is_exact = true;     // else `students` are those of the flows that are told
   bool all_but_few = true;  // of those in the step were enrolled, where that cannot be shown
+  std::string period = {};
 
   /// Without the places that are no states.
   std::vector<Id> own_states(Id state_count) const;
@@ -49,22 +52,27 @@ struct PathFlow {
   double students = 0;
   double probability = 0;  // of the second, for who is in the first
   bool of_all = true;      // of all who are in the first; else of those whose flows may be told
+  std::string period = {}, state = {}, next_period = {}, next_state = {};  // of the nodes
 };
 
 struct StatePath {
   std::vector<std::size_t> nodes;  // one a step
   double students = 0;
+  double share = 0;        // of all
+  std::string words = {};  // "Engineers → Doctors"
 };
 
 /// Students enrolled in a step.
 struct StepStudents {
   double enrolled = 0;
   bool is_exact = true;  // else there are at least so many
+  std::string period = {};
 };
 
 struct StateFlows {
-  std::vector<PathNode> nodes;  // by step; the nodes of each step hold all students
-  double students = 0;          // all of them
+  std::vector<std::string> periods;  // what each step is called
+  std::vector<PathNode> nodes;       // by step; the nodes of each step hold all students
+  double students = 0;               // all of them
   std::vector<StepStudents> steps;
   bool exact_sizes = true;       // of all nodes
   std::vector<PathFlow> flows;   // that may be told, the largest first
@@ -93,6 +101,24 @@ StateFlows flows_of(const PathCounts& counts, const Model& model, const Disclosu
 
 /// Whether a path leads through states alone: its students were enrolled in every step.
 bool is_through_states(const StateFlows& flows, const StatePath& path);
+/// The names of the nodes.
+std::string path_words(const StateFlows& flows, const std::vector<std::size_t>& nodes, std::string_view arrow);
+
+/// What a flow is as wide as: its students, or the probability for who is in the state that it comes from.
+enum class FlowWidth { flow, probability };
+inline std::span<const std::string_view> value_names(FlowWidth) {
+  static constexpr std::array<std::string_view, 2> names = {"flow", "probability"};
+  return names;
+}
+Table flow_table(std::vector<PathFlow> flows, FlowWidth width = FlowWidth::flow);
+Table path_table(std::vector<StatePath> paths);
+
+/// Of each step: how many were enrolled, and whether that is exact or the least there are.
+Table step_table(const StateFlows& flows);
+/// "1,329", or "at least 1,320".
+std::string enrolled_count(const StepStudents& step);
+/// "enrolled: 1,329 students in period 1, 1,068 in period 2".
+std::string enrolled_words(const StateFlows& flows);
 
 /// A state's share within a group, beside that of the others: of students enrolled in that step.
 struct GroupShare {
@@ -102,9 +128,13 @@ struct GroupShare {
   double share = 0, others_share = 0;
   double q = 1;                     // of so large a difference by chance
   bool has_disclosed_sizes = true;  // else it may only be said which share is larger: shares would tell sizes of nodes
+  std::string period = {}, state = {};  // of the node
 
   double difference() const { return share - others_share; }
   double error() const;
+  /// 95 %, of the difference.
+  double low() const { return difference() - 1.96 * error(); }
+  double high() const { return difference() + 1.96 * error(); }
 };
 
 /// Of a group beside the others: "more" or "less".
@@ -116,6 +146,8 @@ struct ComparedGroups {
   std::vector<GroupShare> shares;  // the surest difference first
   FindingCount found;
 };
+
+Table share_table(std::vector<GroupShare> shares);
 
 /// Differences with a q of at most `most_q` against permuted labels. Small groups are merged, and cells of few
 /// students, or telling of such, are left out; of two groups, which mirror each other, the larger share is told. Where

@@ -10,22 +10,15 @@
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/disclosed_states.h"
-#include "desirepath/queries/enrolled_steps.h"
 #include "desirepath/queries/evidence_settings.h"
 #include "desirepath/queries/pathways.h"
-#include "desirepath/queries/state_names.h"
+#include "desirepath/queries/states.h"
 
 namespace desirepath::inline queries {
 
 namespace {
 
 constexpr std::size_t listed_flows = 12, listed_paths = 8, listed_groups = 12;
-
-enum class FlowWidth { flow, probability };
-std::span<const std::string_view> value_names(FlowWidth) {
-  static constexpr std::array<std::string_view, 2> names = {"flow", "probability"};
-  return names;
-}
 
 struct PathwaySettings {
   std::string by;
@@ -53,155 +46,6 @@ struct PathwaySettings {
           width);
     chance.declare(visit);
     disclosure.declare(visit);
-  }
-};
-
-class PathwaysAnswer : public Answer {
- public:
-  PathwaysAnswer(const Schema& its_schema, const HiddenStates& its_states) : schema(its_schema), states(its_states) {}
-
-  nlohmann::ordered_json to_json() const override {
-    nlohmann::ordered_json json;
-    json["model"] = model;
-    json["from"] = source;
-    json["students"] = flows.students;
-    json["periods"] = step_json(flows, states, schema);
-    json["nodes"] = nlohmann::ordered_json::array();
-    for (const PathNode& node : flows.nodes) {
-      json["nodes"].push_back({{"period", schema.period(node.step)},
-                               {"state", state_json(node)},
-                               {"states", node.own_states(states.state_count())},
-                               {"name", node.name},
-                               {"students", node.students}});
-      if (node.kind == NodeKind::states) continue;
-      auto& reasons = json["nodes"].back()["not_enrolled"] = nlohmann::ordered_json::array();
-      for (const EnrollmentStatus status : node.own_statuses(states.state_count()))
-        reasons.push_back(name_of(status));
-      json["nodes"].back()["exact"] = node.is_exact;
-    }
-    json["links"] = nlohmann::ordered_json::array();
-    for (const PathFlow& flow : flows.flows) {
-      json["links"].push_back({{"source", flow.from},
-                               {"target", flow.to},
-                               {"students", flow.students},
-                               {"probability", flow.probability},
-                               {"width", width == FlowWidth::flow ? flow.students : flow.probability}});
-    }
-    json["node_sizes"] = flows.exact_sizes ? "exact" : "at least";
-    json["withheld_students"] = flows.withheld;
-    json["paths"] = nlohmann::ordered_json::array();
-    for (const StatePath& path : flows.paths)
-      json["paths"].push_back({{"nodes", path.nodes}, {"students", path.students}});
-    if (!highlighted.empty()) json["highlighted"] = {{"via", via}, {"nodes", highlighted}};
-    if (!by.empty()) {
-      json["by"] = by;
-      json["findings"] = groups.found.findings;
-      json["by_chance"] = rounded_chance(groups.found.by_chance);
-      json["groups"] = group_table(groups.shares.size()).to_json();
-    }
-    return json;
-  }
-  Table table() const override {
-    Table rows({{"period"}, {"state"}, {"next_period"}, {"next_state"}, {"students", 1}, {"probability", 3}});
-    for (const PathFlow& flow : flows.flows) {
-      const PathNode &from = flows.nodes[flow.from], &to = flows.nodes[flow.to];
-      rows.add_row(
-          {schema.period(from.step), from.name, schema.period(to.step), to.name, flow.students, flow.probability});
-    }
-    return rows;
-  }
-  void print(std::ostream& out) const override {
-    Table rows({{"period"}, {"from"}, {"to, a period later"}, {"students", 0}, {"of these"}});
-    for (const PathFlow& flow : flows.flows) {
-      // Those who stay away are many and say little.
-      const bool is_away =
-          flows.nodes[flow.from].kind == NodeKind::not_enrolled && flows.nodes[flow.to].kind == NodeKind::not_enrolled;
-      if (is_away) continue;
-      if (rows.row_count() == listed_flows) break;
-      rows.add_row({schema.period(flows.nodes[flow.from].step), flows.nodes[flow.from].name, flows.nodes[flow.to].name,
-                    flow.students, concat(fixed(100 * flow.probability, 0), " %")});
-    }
-    rows.print_text(out);
-    out << "\nmost frequent paths\n";
-    for (std::size_t i = 0; i < std::min(listed_paths, flows.paths.size()); ++i)
-      out << "  " << fixed(flows.paths[i].students, 0) << "  " << words(flows.paths[i].nodes) << '\n';
-    if (flows.paths.empty()) out << "  none of " << disclosure.least() << " students or more\n";
-    if (!highlighted.empty()) out << "\nwho takes " << join(via, " and ") << ": " << words(highlighted) << '\n';
-    if (!by.empty()) {
-      out << "\nshares of the states, by " << by << '\n';
-      group_table(listed_groups).print_text(out);
-      out << chance_words(groups.found, "difference", "differences") << '\n';
-    }
-  }
-  std::vector<std::string> notes() const override {
-    std::vector<std::string> lines = {source};
-    if (is_counted) lines.push_back(enrolled_words(flows, states, schema));
-    if (flows.withheld > 0) {
-      lines.push_back(concat("flows of ", disclosure.few(),
-                             " students, and those that would tell of them, are left out: ", fixed(flows.withheld, 0),
-                             " students together"));
-    }
-    if (!flows.exact_sizes) {
-      lines.emplace_back(
-          "how many are in a state is not told, since it would tell of the few who leave it: shares of who leaves it "
-          "are of the flows that are told");
-      if (!by.empty())
-        lines.push_back(concat("shares by ", by, " are withheld: they would tell how many are in a state"));
-    }
-    return lines;
-  }
-
-  const Schema& schema;
-  const HiddenStates& states;
-  std::string model, source, by;
-  bool is_counted = false;  // students of a cohort; else expected by the model
-  FlowWidth width = FlowWidth::flow;
-  StateFlows flows;
-  ComparedGroups groups;
-  std::vector<std::string> via;
-  std::vector<std::size_t> highlighted;
-  Disclosure disclosure;
-
- private:
-  /// A number, the reason for none, or what stands for several.
-  nlohmann::ordered_json state_json(const PathNode& node) const {
-    if (node.kind == NodeKind::either) return "other_or_not_enrolled";
-    if (node.states.size() > 1) return node.kind == NodeKind::states ? "other" : "not_enrolled";
-    if (node.kind == NodeKind::states) return node.states.front();
-    return name_of(node.own_statuses(states.state_count()).front());
-  }
-  std::string words(const std::vector<std::size_t>& nodes) const {
-    std::vector<std::string> names;
-    for (const std::size_t node : nodes)
-      names.push_back(flows.nodes[node].name);
-    return join(names, " -> ");
-  }
-  Table group_table(std::size_t most) const {
-    Table rows({{"period"},
-                {"state"},
-                {"group"},
-                {"share", 3},
-                {"others", 3},
-                {"difference", 3},
-                {"low", 3},
-                {"high", 3},
-                {"q", 4},
-                {"students"},
-                {"compared"}});
-    for (std::size_t i = 0; i < std::min(most, groups.shares.size()); ++i) {
-      const GroupShare& share = groups.shares[i];
-      const PathNode& node = flows.nodes[share.node];
-      std::vector<Cell> row = {schema.period(node.step), node.name, share.group, Cell(), Cell(), Cell(), Cell(), Cell(),
-                               rounded_chance(share.q)};
-      if (share.has_disclosed_sizes) {
-        row[3] = share.share, row[4] = share.others_share, row[5] = share.difference();
-        row[6] = share.difference() - 1.96 * share.error(), row[7] = share.difference() + 1.96 * share.error();
-      }
-      row.push_back(share.has_disclosed_sizes ? Cell(share.students) : Cell());
-      row.emplace_back(std::string(compared_word(share.difference())));
-      rows.add_row(std::move(row));
-    }
-    return rows;
   }
 };
 
@@ -234,7 +78,7 @@ std::vector<std::size_t> path_via(const QueryInput& input, const std::vector<std
   known.took = courses;
   // Of nobody in particular: the students of the cohort have paths of their own.
   const EvidenceBatch evidence =
-      what_is_known({input.stored, nullptr, nullptr, input.settings, false, true, input.seed, input.executor}, known);
+      what_is_known({input.stored, nullptr, nullptr, input.settings, false, true, input.stream, input.executor}, known);
   require_possible(model, evidence, input.executor);
   std::vector<Id> bits;
   for (const std::string& course : courses)
@@ -256,49 +100,179 @@ std::vector<std::size_t> path_via(const QueryInput& input, const std::vector<std
   return nodes;
 }
 
-std::unique_ptr<Answer> answer_pathways(const QueryInput& input) {
+/// A number, the reason for none, or what stands for several.
+Cell state_cell(const PathNode& node, Id states) {
+  if (node.kind == NodeKind::either) return "other_or_not_enrolled";
+  if (node.states.size() > 1) return node.kind == NodeKind::states ? "other" : "not_enrolled";
+  return node.kind == NodeKind::states ? cell_of(node.states.front())
+                                       : cell_of(name_of(node.own_statuses(states).front()));
+}
+
+Table node_table(const StateFlows& flows, Id states) {
+  using Json = nlohmann::ordered_json;
+  const auto reasons = [=](const PathNode& node) {
+    Json names = Json::array();
+    for (const EnrollmentStatus status : node.own_statuses(states))
+      names.push_back(name_of(status));
+    return value_if(node.kind != NodeKind::states, names);
+  };
+  const auto is_exact = [](const PathNode& node) { return value_if(node.kind != NodeKind::states, node.is_exact); };
+  return {flows.nodes,
+          {{"period", &PathNode::period},
+           {"state", [=](const PathNode& node) { return state_cell(node, states); }},
+           {"states", [=](const PathNode& node) { return Json(node.own_states(states)); }},
+           {"name", &PathNode::name},
+           {"students", &PathNode::students, {.unit = "students", .decimals = 0}},
+           {"not_enrolled", reasons, {.may_lack = true}},
+           {"exact", is_exact, {.may_lack = true}}}};
+}
+
+Answer answer_pathways(const QueryInput& input) {
   const auto settings = input.read<PathwaySettings>();
+  const Disclosure& disclosure = settings.disclosure;
   const Model& model = input.model();
   const HiddenStates& states = require_states(model, "pathways");
   if (states.step_count() < 2)
     throw OptionError(concat("pathways: the states of ", model.name(),
                              " are kept through all periods; cmm and hmm have states in every period"));
-  if (!settings.by.empty() && input.cohort == nullptr)
+  const std::string& by = settings.by;
+  if (!by.empty() && input.cohort == nullptr)
     throw OptionError(concat(setting_name("by"), " needs a COHORT: the model knows no groups"));
-  auto answer = std::make_unique<PathwaysAnswer>(model.schema(), states);
-  answer->model = model.name();
-  answer->width = settings.width;
-  answer->disclosure = settings.disclosure;
-  answer->via = settings.via;
   const auto names = given_names(model, settings.names);
+  StateFlows flows;
+  std::string source;
+  ComparedGroups groups;
   if (input.cohort == nullptr) {
     const double students = students_behind_states(input.stored).row(0).sum();
-    if (!settings.disclosure.rests(students))
+    if (!disclosure.rests(students))
       throw PrivacyError("the model does not say how many students it rests on: give a COHORT");
-    answer->flows = flows_of(expected_paths(states, students), model, settings.disclosure, names);
-    answer->source = concat("expected flows of the ", with_separators(std::llround(students)),
-                            " students the model was trained on, as if all were enrolled ",
-                            states.has_left_state() ? "until they left" : "in every period");
+    flows = flows_of(expected_paths(states, students), model, disclosure, names);
+    source = concat("expected flows of the ", with_separators(std::llround(students)),
+                    " students the model was trained on, as if all were enrolled ",
+                    states.has_left_state() ? "until they left" : "in every period");
   } else {
-    settings.disclosure.require(input.cohort->student_count());
+    disclosure.require(input.cohort->student_count());
     const std::vector<std::vector<Id>> paths = enrolled_paths(states, *input.cohort, input.executor);
-    answer->is_counted = true;
-    answer->flows = flows_of(count_paths(paths), model, settings.disclosure, names);
-    answer->source = concat("the most likely path of each of ", with_separators(std::ssize(paths)),
-                            " students, through the periods in which they were enrolled");
-    if (!settings.by.empty()) {
-      answer->by = settings.by;
-      const LabelNull null{label_strata(*input.cohort, settings.by), RandomStream(input.seed).child("labels"),
-                           input.executor};
-      answer->groups = compare_groups(answer->flows, paths, groups_of(*input.cohort, settings.by), settings.disclosure,
-                                      null, settings.chance.q);
+    flows = flows_of(count_paths(paths), model, disclosure, names);
+    source = concat("the most likely path of each of ", with_separators(std::ssize(paths)),
+                    " students, through the periods in which they were enrolled");
+    if (!by.empty()) {
+      const LabelNull null{label_strata(*input.cohort, by), input.stream.child("labels"), input.executor};
+      groups = compare_groups(flows, paths, groups_of(*input.cohort, by), disclosure, null, settings.chance.q);
     }
   }
-  if (!settings.via.empty()) answer->highlighted = path_via(input, settings.via, answer->flows, settings.disclosure);
+  const auto highlighted =
+      settings.via.empty() ? std::vector<std::size_t>() : path_via(input, settings.via, flows, disclosure);
+  const Table links = flow_table(flows.flows, settings.width), shares = share_table(groups.shares);
+
+  Answer answer;
+  answer.set({{"model", model.name()}, {"from", source}, {"students", flows.students}});
+  answer.add("periods", step_table(flows));
+  answer.add("nodes", node_table(flows, states.state_count()));
+  answer.set("links", links.pick({"source", "target", "students", "probability", "width"}));
+  answer.add_table("links", links);
+  answer.choose("links");
+  answer.set({{"node_sizes", flows.exact_sizes ? "exact" : "at least"}, {"withheld_students", flows.withheld}});
+  answer.add("paths", path_table(flows.paths));
+  if (!highlighted.empty()) answer.set("highlighted", {{"via", settings.via}, {"nodes", highlighted}});
+  if (!by.empty()) {
+    answer.set("by", by);
+    set_findings(answer, groups.found);
+    answer.add("groups", shares);
+  }
+
+  // Those who stay away are many and say little.
+  std::vector<PathFlow> told = flows.flows;
+  std::erase_if(told, [&](const PathFlow& flow) {
+    return flows.nodes[flow.from].kind == NodeKind::not_enrolled && flows.nodes[flow.to].kind == NodeKind::not_enrolled;
+  });
+  answer.show(flow_table(told)
+                  .first(listed_flows)
+                  .pick({"period",
+                         {"state", "from"},
+                         {"next_state", "to, a period later"},
+                         "students",
+                         {"percentage", "of these"}}));
+  answer.say("\nmost frequent paths");
+  for (std::size_t i = 0; i < std::min(listed_paths, flows.paths.size()); ++i)
+    answer.say("  ", fixed(flows.paths[i].students, 0), "  ", path_words(flows, flows.paths[i].nodes, " -> "));
+  if (flows.paths.empty()) answer.say("  none of ", disclosure.least(), " students or more");
+  if (!highlighted.empty())
+    answer.say("\nwho takes ", join(settings.via, " and "), ": ", path_words(flows, highlighted, " -> "));
+  if (!by.empty()) {
+    answer.say("\nshares of the states, by ", by);
+    answer.show(shares.first(listed_groups));
+    answer.say(chance_words(groups.found, "difference", "differences"));
+  }
+  answer.note(source);
+  if (input.cohort != nullptr) answer.note(enrolled_words(flows));
+  if (flows.withheld > 0) {
+    answer.note("flows of ", disclosure.few(),
+                " students, and those that would tell of them, are left out: ", fixed(flows.withheld, 0),
+                " students together");
+  }
+  if (!flows.exact_sizes) {
+    answer.note(
+        "how many are in a state is not told, since it would tell of the few who leave it: shares of who leaves it are "
+        "of the flows that are told");
+    if (!by.empty()) answer.note("shares by ", by, " are withheld: they would tell how many are in a state");
+  }
   return answer;
 }
 
 }  // namespace
+
+Table flow_table(std::vector<PathFlow> flows, FlowWidth width) {
+  using Row = PathFlow;
+  const auto value = width == FlowWidth::flow ? &Row::students : &Row::probability;
+  const Look if_picked{.shown = Shown::if_picked};
+  return {std::move(flows),
+          {{"period", &Row::period},
+           {"state", &Row::state},
+           {"next_period", &Row::next_period},
+           {"next_state", &Row::next_state},
+           {"students", &Row::students, {.unit = "students", .decimals = 0}},
+           {"probability", &Row::probability, share(3)},
+           {"source", &Row::from, if_picked},
+           {"target", &Row::to, if_picked},
+           {"width", value, if_picked},
+           {"whole_students",
+            [](const Row& row) { return std::llround(row.students); },
+            {.title = "students", .unit = "students", .shown = Shown::if_picked}},
+           {"percentage", &Row::probability, {.percent = Percent::whole, .shown = Shown::if_picked}}}};
+}
+
+Table path_table(std::vector<StatePath> paths) {
+  using Row = StatePath;
+  return {std::move(paths),
+          {{"nodes", [](const Row& row) { return nlohmann::ordered_json(row.nodes); }},
+           {"students", &Row::students, {.unit = "students", .decimals = 0}},
+           {"path", &Row::words, {.shown = Shown::if_picked}},
+           {"whole_students",
+            [](const Row& row) { return std::llround(row.students); },
+            {.title = "students", .unit = "students", .shown = Shown::if_picked}},
+           {"share", &Row::share, {.percent = Percent::fitting, .shown = Shown::if_picked}}}};
+}
+
+Table share_table(std::vector<GroupShare> shares) {
+  using Row = GroupShare;
+  // Where sizes are withheld, shares would tell them.
+  const auto disclosed = [](const auto& get) {
+    return [=](const Row& row) { return value_if(row.has_disclosed_sizes, std::invoke(get, row)); };
+  };
+  return {std::move(shares),
+          {{"period", &Row::period},
+           {"state", &Row::state},
+           {"group", &Row::group},
+           {"share", disclosed(&Row::share), share(3)},
+           {"others", disclosed(&Row::others_share), share(3)},
+           {"difference", disclosed(&Row::difference), share(3)},
+           {"low", disclosed(&Row::low), share(3)},
+           {"high", disclosed(&Row::high), share(3)},
+           {"q", [](const Row& row) { return rounded_chance(row.q); }, {.decimals = 4}},
+           {"students", disclosed(&Row::students), {.unit = "students"}},
+           {"compared", [](const Row& row) { return compared_word(row.difference()); }}}};
+}
 
 Query pathways_query() {
   return {"pathways",

@@ -164,7 +164,7 @@ Plan make_plan(const Model& model, const PlanTask& task, const Executor& executo
     if (taken[c] <= 0 || taken[c] >= 1) continue;
     const double both = with_goal[c];
     plan.steps.push_back({c, taken[c], std::clamp(both / taken[c], 0.0, 1.0),
-                          std::clamp((plan.chance - both) / (1 - taken[c]), 0.0, 1.0)});
+                          std::clamp((plan.chance - both) / (1 - taken[c]), 0.0, 1.0), named(schema.course(c))});
   }
   std::ranges::stable_sort(plan.steps, std::ranges::greater(), &PlanStep::raises);
   return plan;
@@ -258,7 +258,9 @@ std::vector<PlanWay> find_ways(const Model& model, const PlanTask& task, std::in
     if (size == 0) continue;
     PlanWay way{size / static_cast<double>(draws), {}};
     for (Id bit = 0; bit < schema.bit_count(); ++bit) {
-      if (sum[bit] > size / 2) way.courses.push_back({bit, sum[bit] / size});
+      if (sum[bit] > size / 2)
+        way.courses.push_back(
+            {bit, sum[bit] / size, named(schema.course(schema.course_of(bit))), schema.period(schema.period_of(bit))});
     }
     std::ranges::stable_sort(way.courses, [&](const PlanWay::Entry& a, const PlanWay::Entry& b) {
       const Id one = schema.period_of(a.bit), other = schema.period_of(b.bit);

@@ -19,6 +19,7 @@ struct PlanStep {
   Id course = 0;
   double chance = 0;  // to take it, given what is known
   double with = 0, without = 0;
+  Named name = {};
 
   double raises() const { return with - without; }
 };
@@ -28,6 +29,8 @@ struct PlanWay {
   struct Entry {
     Id bit;
     double share;  // of the pathways of this way
+    Named course = {};
+    std::string period = {};
   };
   double share = 0;            // of all drawn
   std::vector<Entry> courses;  // in most of its pathways; by period, then share

@@ -65,74 +65,41 @@ bool is_open(const EvidenceBatch& known, Id period) {
   return known.presence(0, period) == Presence::unknown || !known.exceptions(0, period).empty();
 }
 
-class PlanAnswer : public Answer {
- public:
-  explicit PlanAnswer(const Schema& its_schema) : schema(its_schema) {}
+/// By period.
+std::vector<std::string> way_words(const PlanWay& way) {
+  std::vector<std::string> lines;
+  const std::string* period = nullptr;
+  for (const PlanWay::Entry& entry : way.courses) {
+    const bool is_new = period == nullptr || *period != entry.period;
+    if (is_new)
+      lines.push_back(concat("  period ", entry.period, ": ", entry.course.title));
+    else
+      lines.back() += ", " + entry.course.title;
+    period = &entry.period;
+  }
+  if (lines.empty()) lines.emplace_back("  nothing that most of them share");
+  return lines;
+}
 
-  nlohmann::ordered_json to_json() const override {
-    nlohmann::ordered_json json;
-    json["model"] = model;
-    json["goal"] = goal;
-    json["period"] = schema.period(period);
-    json["probability"] = plan.chance;
-    json["probability_of_anyone"] = anyone;
-    json["courses"] = table().to_json();
-    json["ways"] = nlohmann::ordered_json::array();
-    for (const PlanWay& way : ways) {
-      nlohmann::ordered_json courses = nlohmann::ordered_json::array();
-      for (const PlanWay::Entry& entry : way.courses) {
-        courses.push_back({{"period", schema.period(schema.period_of(entry.bit))},
-                           {"course", schema.course(schema.course_of(entry.bit)).name},
-                           {"share", entry.share}});
-      }
-      json["ways"].push_back({{"share", way.share}, {"courses", courses}});
-    }
-    return json;
-  }
-  Table table() const override {
-    Table rows({{"course"}, {"goal_with", 3}, {"goal_without", 3}, {"raises", 3}, {"probability", 3}});
-    for (const PlanStep& step : plan.steps)
-      rows.add_row({schema.course(step.course).name, step.with, step.without, step.raises(), step.chance});
-    return rows;
-  }
-  void print(std::ostream& out) const override {
-    out << join(goal, " and ") << ": probability " << fixed(plan.chance, 3)
-        << " given what is known (anyone: " << fixed(anyone, 3) << ")\n\nin period " << schema.period(period)
-        << ", what raises it most:\n";
-    Table rows({{"course"}, {"with it", 3}, {"without", 3}, {"taken by such students", 3}});
-    for (std::size_t i = 0; i < std::min(listed_steps, plan.steps.size()); ++i) {
-      const PlanStep& step = plan.steps[i];
-      rows.add_row({full_name(schema.course(step.course)), step.with, step.without, step.chance});
-    }
-    rows.print_text(out, "  ");
-    for (std::size_t w = 0; w < ways.size(); ++w) {
-      out << "\nway " << w + 1 << ", " << fixed(100 * ways[w].share, 0) << " % of the pathways that reach it\n";
-      Id at = -1;
-      for (const PlanWay::Entry& entry : ways[w].courses) {
-        const Id now = schema.period_of(entry.bit);
-        out << (now != at ? concat(at >= 0 ? "\n" : "", "  period ", schema.period(now), ": ") : std::string(", "))
-            << full_name(schema.course(schema.course_of(entry.bit)));
-        at = now;
-      }
-      out << (at >= 0 ? "\n" : "  nothing that most of them share\n");
-    }
-  }
-  std::vector<std::string> notes() const override {
-    return {
-        concat("what students like this one did, not what taking a course would cause; ways: ", with_separators(draws),
-               " pathways drawn given what is known and the goal, grouped; a way lists what "
-               "most of its pathways have")};
-  }
+Table way_table(const std::vector<PlanWay>& ways) {
+  const auto courses = [](const PlanWay& way) {
+    auto list = nlohmann::ordered_json::array();
+    for (const PlanWay::Entry& entry : way.courses)
+      list.push_back({{"period", entry.period}, {"course", entry.course.name}, {"share", entry.share}});
+    return list;
+  };
+  return {ways, {{"share", &PlanWay::share, {.percent = Percent::whole}}, {"courses", courses}}};
+}
 
-  const Schema& schema;
-  std::string model;
-  std::vector<std::string> goal;
-  Id period = 0;
-  double anyone = 0;
-  std::int64_t draws = 0;
-  Plan plan;
-  std::vector<PlanWay> ways;
-};
+Table plan_step_table(const std::vector<PlanStep>& steps) {
+  using Row = PlanStep;
+  return {steps,
+          {{"course", &Row::name},
+           {"goal_with", &Row::with, share(3, {.title = "with it"})},
+           {"goal_without", &Row::without, share(3, {.title = "without"})},
+           {"raises", &Row::raises, share(3, {.shown = Shown::to_programs})},
+           {"probability", &Row::chance, share(3, {.title = "taken by such students"})}}};
+}
 
 /// Adds what the words ask for to the goal; false where it is reached already.
 bool add_goal(const Schema& schema, const EvidenceBatch& known, const std::string& words, PlanGoal& goal) {
@@ -209,11 +176,11 @@ std::vector<std::string> core_of(const QueryInput& input, const PlanSettings& se
 /// Of one student: the one chosen, or, where the cohort is there for its core alone, nobody in particular.
 EvidenceBatch known_of_one(const QueryInput& input, const PlanSettings& settings) {
   if (settings.core.empty() || !settings.known.student.empty()) return what_is_known(input, settings.known);
-  return what_is_known({input.stored, nullptr, input.given, input.settings, false, true, input.seed, input.executor},
+  return what_is_known({input.stored, nullptr, input.given, input.settings, false, true, input.stream, input.executor},
                        settings.known);
 }
 
-std::unique_ptr<Answer> answer_plan(const QueryInput& input) {
+Answer answer_plan(const QueryInput& input) {
   const auto settings = input.read<PlanSettings>();
   const Model& model = input.model();
   const Schema& schema = model.schema();
@@ -243,18 +210,36 @@ std::unique_ptr<Answer> answer_plan(const QueryInput& input) {
     if (!is_open(known, task.period))
       throw OptionError(concat(setting_name("period"), " ", settings.period, ": everything is known of it"));
   }
-  auto answer = std::make_unique<PlanAnswer>(schema);
-  answer->model = model.name();
-  answer->goal = open;
-  answer->period = task.period;
-  answer->draws = settings.draws;
-  answer->plan = make_plan(model, task, input.executor);
-  if (answer->plan.chance <= 0) throw InputError(concat(join(open, " and "), ": impossible given what is known"));
-  std::erase_if(answer->plan.steps, [&](const PlanStep& step) { return step.chance < settings.min_probability; });
+  Plan plan = make_plan(model, task, input.executor);
+  if (plan.chance <= 0) throw InputError(concat(join(open, " and "), ": impossible given what is known"));
+  std::erase_if(plan.steps, [&](const PlanStep& step) { return step.chance < settings.min_probability; });
   const EvidenceBatch nothing = nothing_known(schema, 1);
-  answer->anyone = goal_chance(model, {nothing, task.goal, task.period, settings.method}, input.executor);
-  answer->ways = find_ways(model, task, settings.draws, static_cast<std::size_t>(settings.ways),
-                           RandomStream(input.seed).child("plan"), input.executor);
+  const double anyone = goal_chance(model, {nothing, task.goal, task.period, settings.method}, input.executor);
+  const std::vector<PlanWay> ways = find_ways(model, task, settings.draws, static_cast<std::size_t>(settings.ways),
+                                              input.stream.child("plan"), input.executor);
+  const Table steps = plan_step_table(plan.steps);
+
+  Answer answer;
+  answer.set({{"model", model.name()},
+              {"goal", open},
+              {"period", schema.period(task.period)},
+              {"probability", plan.chance},
+              {"probability_of_anyone", anyone}});
+  answer.add("courses", steps);
+  answer.add("ways", way_table(ways));
+  answer.say(join(open, " and "), ": probability ", fixed(plan.chance, 3),
+             " given what is known (anyone: ", fixed(anyone, 3), ")\n\nin period ", schema.period(task.period),
+             ", what raises it most:");
+  answer.show(steps.first(listed_steps), "  ");
+  for (std::size_t w = 0; w < ways.size(); ++w) {
+    answer.say("\nway ", w + 1, ", ", fixed(100 * ways[w].share, 0), " % of the pathways that reach it");
+    for (const std::string& line : way_words(ways[w]))
+      answer.say(line);
+  }
+  answer.note(
+      "what students like this one did, not what taking a course would cause; ways: ", with_separators(settings.draws),
+      " pathways drawn given what is known and the goal, grouped; a way lists what most of its pathways "
+      "have");
   return answer;
 }
 

@@ -1,15 +1,35 @@
 #include "desirepath/queries/prerequisites.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
 
+#include "desirepath/core/rounded.h"
 #include "desirepath/queries/offered_courses.h"
 
 namespace desirepath::inline queries {
+
+std::string_view name_of(PrerequisiteStatus status) {
+  static constexpr std::array<std::string_view, 6> names = {"",      "tacit",  "both", "declared, not followed",
+                                                            "found", "implied"};
+  return names.at(static_cast<std::size_t>(status));
+}
+
+std::optional<double> PrerequisitePair::odds() const {
+  return value_if(is_compared && is_disclosed(), std::exp(direct));
+}
+
+std::optional<double> PrerequisitePair::least_odds() const {
+  return value_if(is_compared && is_disclosed(), std::exp(direct - 1.96 * direct_error));
+}
+
+double PrerequisitePair::rounded_score() const {
+  return rounded_to_error(score(), error());
+}
 
 double PrerequisitePair::error() const {
   const double spread = takers > 0 ? coverage * (1 - coverage) / static_cast<double>(takers) : 0;
@@ -260,11 +280,11 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
   return pairs;
 }
 
-namespace {
-
-char declared_of(const DeclaredPrerequisites& declared, const PrerequisitePair& pair) {
-  return declared[static_cast<std::size_t>(pair.course)][static_cast<std::size_t>(pair.prerequisite)];
+char PrerequisitePair::declared_in(const DeclaredPrerequisites& declared) const {
+  return declared[static_cast<std::size_t>(course)][static_cast<std::size_t>(prerequisite)];
 }
+
+namespace {
 
 /// Of so large a direct effect, were the model true.
 double p_value(const PrerequisitePair& pair) {
@@ -279,7 +299,7 @@ void add_direct_effects(std::vector<PrerequisitePair>& pairs, const DirectEffect
   std::vector<PrerequisitePair*> listed, others;
   for (PrerequisitePair& pair : pairs) {
     pair.expected = effects.expected(pair.prerequisite, pair.course);
-    if (pair.expected >= least_expected) (declared_of(declared, pair) != 0 ? listed : others).push_back(&pair);
+    if (pair.expected >= least_expected) (pair.declared_in(declared) != 0 ? listed : others).push_back(&pair);
   }
   std::vector<double> in_errors;
   for (const PrerequisitePair* pair : others) {
@@ -288,6 +308,7 @@ void add_direct_effects(std::vector<PrerequisitePair>& pairs, const DirectEffect
   }
   const double spread = misfit(std::move(in_errors));
   for (PrerequisitePair& pair : pairs) {
+    pair.is_compared = true;
     if (pair.before == 0) continue;  // it rests on too few
     pair.direct = effects.log_odds(pair.prerequisite, pair.course);
     pair.direct_error = spread * effects.error(pair.prerequisite, pair.course);
@@ -308,7 +329,7 @@ FindingCount count_tacit(const std::vector<PrerequisitePair>& pairs, const Decla
   FindingCount count;
   double largest = 0;
   for (const PrerequisitePair& pair : pairs) {
-    if (declared_of(declared, pair) != 0 || !bounds.is_direct(pair)) continue;
+    if (pair.declared_in(declared) != 0 || !bounds.is_direct(pair)) continue;
     ++count.findings;
     largest = std::max(largest, pair.q);
   }

@@ -1,5 +1,6 @@
 // The question: courses that open others, as table, words, graph and curriculum.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -21,234 +22,43 @@ namespace desirepath::inline queries {
 
 namespace {
 
-struct PrerequisiteSettings {
-  std::vector<std::string> course;
-  PrerequisiteOptions options;
-  bool curriculum = false;
-  PrerequisiteBounds bounds;
-  Id drawn = 2000;
-  std::int64_t most_students = 20000;
-  RefitSettings refits;
-  ChanceSettings chance;
-
-  void declare(SettingVisitor& visit) {
-    visit(Setting("course", "only the prerequisites of this course, in words; may be given again").undivided(), course);
-    visit(
-        Setting("curriculum", "print the courses with declared and found prerequisites as a Curricular Analytics file"),
-        curriculum);
-    visit(Setting("students", "students drawn for each possible prerequisite").at_least(10).taking("N"),
-          options.students);
-    visit(Setting("compared",
-                  "students whose courses are compared with what the model expects, drawn where there are more")
-              .at_least(10)
-              .taking("N"),
-          most_students);
-    visit(Setting("least-direct", "from this tacit score on a pair counts as found").at_least(0), bounds.least_direct);
-    visit(Setting("least-score",
-                  "from this score on, and with an interval above 0, a declared pair counts as followed; without a "
-                  "COHORT any pair as found")
-              .at_least(0),
-          bounds.least_score);
-    visit(Setting("drawn", "without a COHORT: students drawn from the model").at_least(100).taking("N"), drawn);
-    refits.declare(visit);
-    chance.declare(visit);
-    options.disclosure.declare(visit);
+/// The declared links first, then those found.
+Curriculum curriculum_with(const Prerequisites& judged, const Schema& schema) {
+  using enum PrerequisiteStatus;
+  std::vector<std::pair<Id, Id>> links;
+  for (const auto& wanted : {std::array{both, unfollowed}, std::array{tacit, found}}) {
+    for (const PrerequisitePair& pair : judged.pairs) {
+      if (std::ranges::find(wanted, pair.status) != wanted.end()) links.emplace_back(pair.prerequisite, pair.course);
+    }
   }
-};
-
-double disclosed_score(const PrerequisitePair& pair) {
-  return rounded_to_error(pair.score(), pair.error());
+  return curriculum_of(schema, judged.is_listed, links, "declared and tacit prerequisites");
 }
 
-class PrerequisitesAnswer : public Answer {
- public:
-  nlohmann::ordered_json to_json() const override {
-    nlohmann::ordered_json json;
-    json["model"] = model;
-    json["students"] = students;
-    json["from"] = source;
-    if (from_cohort) {
-      const FindingCount count = tacit();
-      json["findings"] = count.findings;
-      json["by_chance"] = rounded_chance(count.by_chance);
-    }
-    json["pairs"] = pair_table(true).to_json();
-    json["nodes"] = nlohmann::ordered_json::array();
-    std::set<Id> disclosed;  // courses of few takers are in no pair
-    for (const PrerequisitePair& pair : pairs)
-      disclosed.insert({pair.prerequisite, pair.course});
-    for (const Id id : disclosed) {
-      const Course& course = schema.course(id);
-      json["nodes"].push_back({{"course", course.name}, {"label", course.label}, {"subject", course.subject}});
-    }
-    json["links"] = nlohmann::ordered_json::array();
-    for (const PrerequisitePair& pair : pairs) {
-      if (is_found(pair)) {
-        json["links"].push_back({{"from", name(pair.prerequisite)},
-                                 {"to", name(pair.course)},
-                                 {"score", disclosed_score(pair)},
-                                 {"status", status(pair)}});
-      }
-    }
-    return json;
-  }
-  Table table() const override { return pair_table(false); }
+std::string pair_words(const PrerequisitePair& pair) {
+  const std::string had = pair.is_disclosed() ? concat(fixed(100 * pair.coverage, 0), " % of the ",
+                                                       with_separators(pair.takers), " who took it had this before")
+                                              : "nearly nobody had this before";
+  const std::string odds = pair.is_found && pair.is_compared
+                               ? concat(", and its odds are ", fixed(std::exp(pair.direct), 1),
+                                        " times those of students with like records who lack it")
+                               : "";
+  return concat("  ", pair.name.title, ": ", had, "; having it changes the chance to take it later by ",
+                fixed(100 * pair.effect, 1), " +- ", fixed(196 * pair.effect_error, 1), " points", odds, " (",
+                name_of(pair.status), ")");
+}
 
-  void print(std::ostream& out) const override {
-    constexpr std::size_t listed = 25;
-    if (as_curriculum) {
-      out << curriculum().text;
-      return;
-    }
-    if (!courses.empty()) {
-      for (const Id course : courses)
-        print_course(out, course);
-      return;
-    }
-    Table rows({{"before"}, {"course"}, {"odds x", 1}, {"at least", 1}, {"raises", 3}, {"had it", 2}, {"status"}});
-    for (const PrerequisitePair& pair : pairs) {
-      if (status(pair).empty()) continue;
-      if (rows.row_count() == listed) break;
-      const auto odds = [&](double errors) {
-        return from_cohort && pair.is_disclosed() ? Cell(std::exp(pair.direct - errors * pair.direct_error)) : Cell();
-      };
-      rows.add_row({full_name(schema.course(pair.prerequisite)), full_name(schema.course(pair.course)), odds(0),
-                    odds(1.96), pair.effect, pair.is_disclosed() ? Cell(pair.coverage) : Cell(), status(pair)});
-    }
-    rows.print_text(out);
-    if (from_cohort) {
-      out << chance_words(
-                 tacit(),
-                 has_list ? "pair looks like a prerequisite that is not listed" : "pair looks like a prerequisite",
-                 has_list ? "pairs look like prerequisites that are not listed" : "pairs look like prerequisites")
-          << '\n';
-    }
-    out << "odds x: how many times likelier the later one is next, by odds, among students whom the model expects to "
-           "take it alike; raises: by how much the course before raises the model's expected enrollments in the later "
-           "one; had it: share of the later one's takers who had it\n";
-  }
-
-  std::vector<std::string> notes() const override {
-    std::vector<std::string> lines = {
-        concat(
-            source, "; ", students_each,
-            " drawn for each course at most; intervals tell how far other students would move the figures, the model "
-            "taken as it is"),
-        from_cohort
-            ? concat("ranked by the share of the later course's takers who had the earlier one, times what having it "
-                     "adds: by the model, and beyond the model in the records of ",
-                     with_separators(direct_students), " students")
-            : "ranked by the share of the later course's takers who had the earlier one, times what having it adds",
-        concat("pairs with ", disclosure.few(),
-               " students who took one before the other have no score; where all but as few had it, all count as "
-               "having it")};
-    if (const std::int64_t left_out = as_curriculum ? curriculum().left_out : 0; left_out > 0)
-      lines.push_back(counted(left_out, "link that would close a circle is", "links that would close circles are") +
-                      " left out");
-    return lines;
-  }
-
-  const Schema& schema;
-  std::string model, source;
-  std::int64_t students = 0, students_each = 0, direct_students = 0, refits = 0;
-  Disclosure disclosure;
-  PrerequisiteBounds bounds;
-  bool from_cohort = true, as_curriculum = false;
-  std::vector<Id> courses;  // asked for
-  std::vector<PrerequisitePair> pairs;
-  DeclaredPrerequisites declared;
-  bool has_list = false;                // some prerequisite is declared
-  std::vector<std::uint8_t> is_listed;  // of each course: taken by enough students to be named
-  explicit PrerequisitesAnswer(const Schema& its_schema) : schema(its_schema) {}
-
- private:
-  const std::string& name(Id course) const { return schema.course(course).name; }
-  bool is_found(const PrerequisitePair& pair) const {
-    return from_cohort ? bounds.is_direct(pair) : bounds.raises(pair);
-  }
-  Curriculum curriculum() const {
-    std::vector<std::pair<Id, Id>> links;
-    for (const bool wants_declared : {true, false}) {
-      for (const PrerequisitePair& pair : pairs) {
-        const std::string said = status(pair);
-        const bool is_declared = said == "both" || said == "declared, not followed";
-        if (is_declared == wants_declared && (is_declared || said == "tacit" || said == "found"))
-          links.emplace_back(pair.prerequisite, pair.course);
-      }
-    }
-    return curriculum_of(schema, is_listed, links, "declared and tacit prerequisites");
-  }
-  FindingCount tacit() const { return count_tacit(pairs, declared, bounds); }
-  std::string status(const PrerequisitePair& pair) const {
-    const char said = declared[static_cast<std::size_t>(pair.course)][static_cast<std::size_t>(pair.prerequisite)];
-    const bool found = is_found(pair);
-    if (said == 1) return found || bounds.raises(pair) ? "both" : "declared, not followed";
-    if (said == 2) return "implied";
-    if (!found) return "";
-    return has_list ? "tacit" : "found";
-  }
-  static Cell in_percent(double share) { return std::round(100 * share) / 100; }
-  Table pair_table(bool found_only) const {
-    Table rows({{"prerequisite"},
-                {"course"},
-                {"score"},
-                {"raised"},
-                {"low"},
-                {"high"},
-                {"effect"},
-                {"effect_error"},
-                {"without"},
-                {"coverage"},
-                {"asymmetry"},
-                {"students"},
-                {"direct"},
-                {"direct_error"},
-                {"tacit_score"},
-                {"q"},
-                {"status"}});
-    for (const PrerequisitePair& pair : pairs) {
-      if (found_only && !is_found(pair) && status(pair).empty()) continue;
-      // In more digits than their errors bear they would tell the counts that they were computed from.
-      const auto rounded = [](double value, double error) { return Cell(rounded_to_error(value, error)); };
-      const auto disclosed = [&](const Cell& cell) { return pair.is_disclosed() ? cell : Cell(); };
-      const auto of_students = [&](double value) { return disclosed(rounded(value, pair.error())); };
-      const auto of_records = [&](double value) {
-        return from_cohort ? disclosed(rounded(value, pair.direct_error)) : Cell();
-      };
-      rows.add_row({name(pair.prerequisite), name(pair.course), disclosed(disclosed_score(pair)),
-                    of_students(pair.raised()), of_students(pair.low()), of_students(pair.high()),
-                    rounded(pair.effect, pair.effect_error), rounded(pair.effect_error, pair.effect_error),
-                    rounded(pair.without, pair.effect_error), disclosed(in_percent(pair.coverage)),
-                    pair.asymmetry ? in_percent(*pair.asymmetry) : Cell(), disclosed(pair.before),
-                    of_records(pair.direct), of_records(pair.direct_error), of_records(pair.tacit_score()),
-                    from_cohort ? Cell(rounded_chance(pair.q)) : Cell(), status(pair)});
-    }
-    return rows;
-  }
-  void print_course(std::ostream& out, Id course) const {
-    constexpr std::size_t most = 8;
-    out << full_name(schema.course(course)) << '\n';
-    std::size_t listed = 0;
-    for (const PrerequisitePair& pair : pairs) {
-      if (pair.course != course || (!is_found(pair) && status(pair).empty())) continue;
-      if (listed++ == most) break;
-      out << "  " << full_name(schema.course(pair.prerequisite)) << ": ";
-      if (pair.is_disclosed()) {
-        out << fixed(100 * pair.coverage, 0) << " % of the " << with_separators(pair.takers)
-            << " who took it had this before";
-      } else {
-        out << "nearly nobody had this before";
-      }
-      out << "; having it changes the chance to take it later by " << fixed(100 * pair.effect, 1) << " +- "
-          << fixed(196 * pair.effect_error, 1) << " points";
-      if (is_found(pair) && from_cohort)
-        out << ", and its odds are " << fixed(std::exp(pair.direct), 1)
-            << " times those of students with like records who lack it";
-      out << " (" << (status(pair).empty() ? "weak" : status(pair)) << ")\n";
-    }
-    if (listed == 0) out << "  nothing stands out as a prerequisite\n";
-  }
-};
+/// What opens one course.
+void say_course(Answer& answer, const Prerequisites& judged, const Course& course) {
+  constexpr std::size_t most = 8;
+  std::vector<PrerequisitePair> own = judged.pairs;
+  std::erase_if(own, [&](const PrerequisitePair& pair) {
+    return pair.course_name.name != course.name || pair.status == PrerequisiteStatus::none;
+  });
+  answer.say(full_name(course));
+  for (std::size_t i = 0; i < std::min(most, own.size()); ++i)
+    answer.say(pair_words(own[i]));
+  if (own.empty()) answer.say("  nothing stands out as a prerequisite");
+}
 
 /// Drawn students as a cohort: what the model believes in place of what was seen.
 Cohort drawn_cohort(const Model& model, std::int64_t count, const RandomStream& stream, const Executor& executor) {
@@ -286,70 +96,230 @@ std::vector<std::unique_ptr<Model>> refits_for(const QueryInput& input, const Pr
                       input.progress);
 }
 
-std::unique_ptr<Answer> answer_prerequisites(const QueryInput& input) {
-  auto settings = input.read<PrerequisiteSettings>();
-  const Model& model = input.model();
-  if (model.schema().period_count() < 2)
-    throw OptionError("prerequisites: the model has one period, so nothing comes before anything");
-  for (const std::string& course : settings.course)
-    settings.options.of.push_back(model.schema().require_course(course));
-  const RandomStream stream = RandomStream(input.seed).child("prerequisites");
-  const Cohort cohort = input.cohort != nullptr
-                            ? *input.cohort
-                            : drawn_cohort(model, settings.drawn, stream.child("drawn"), input.executor);
-  settings.options.disclosure.require(cohort.student_count());
-  auto answer = std::make_unique<PrerequisitesAnswer>(model.schema());
-  answer->model = model.name();
-  answer->students = cohort.student_count();
-  answer->students_each = settings.options.students;
-  answer->disclosure = settings.options.disclosure;
-  answer->bounds = settings.bounds;
-  answer->bounds.most_q = settings.chance.q;
-  answer->as_curriculum = settings.curriculum;
-  answer->from_cohort = input.cohort != nullptr;
-  answer->courses = settings.options.of;
-  answer->source =
-      input.cohort != nullptr
-          ? concat("over ", counted(cohort.student_count(), "student", "students"), " of the cohort")
-          : concat("over ", counted(cohort.student_count(), "student", "students"), " drawn from the model");
-  answer->declared = declared_prerequisites(input.cohort != nullptr ? input.cohort->schema() : model.schema());
-  answer->has_list = is_any_declared(answer->declared);
-  answer->is_listed.assign(static_cast<std::size_t>(model.schema().course_count()), 0);
-  for (const CohortSummary::CourseCount& entry : summarise(cohort).popular)
-    answer->is_listed[static_cast<std::size_t>(entry.course)] =
-        settings.options.disclosure.rests(static_cast<double>(entry.students)) ? 1 : 0;
-  answer->pairs = find_prerequisites(model, cohort, settings.options, stream, input.executor, input.progress);
-  const std::vector<std::unique_ptr<Model>> refits = refits_for(input, settings, stream);
-  answer->refits = std::ssize(refits);
-  RefitSpread effect_spread, direct_spread;
-  for (const auto& refit : refits)
-    effect_spread.add(
-        effects_of(find_prerequisites(*refit, cohort, settings.options, stream, input.executor), model.schema()));
-  if (!refits.empty()) {
-    const RowMatrix variance = effect_spread.variance();
-    for (PrerequisitePair& pair : answer->pairs)
-      pair.effect_error = std::sqrt(pair.effect_error * pair.effect_error + variance(pair.prerequisite, pair.course));
+/// The fields and tables; pairs that are neither found nor declared are for CSV alone.
+void set_pairs(Answer& answer, const Prerequisites& judged, const Schema& schema) {
+  std::vector<PrerequisitePair> found = judged.pairs;
+  std::erase_if(found, [](const PrerequisitePair& pair) { return !pair.is_found; });
+  answer.set("pairs", judged.with_status().pair_table());
+  answer.add_table("pairs", judged.pair_table());
+  std::set<Id> disclosed;  // courses of few takers are in no pair
+  for (const PrerequisitePair& pair : judged.pairs)
+    disclosed.insert({pair.prerequisite, pair.course});
+  std::vector<Course> courses;
+  for (const Id id : disclosed)
+    courses.push_back(schema.course(id));
+  answer.add("nodes", course_table(std::move(courses)));
+  answer.add("links", {std::move(found),
+                       {{"from", &PrerequisitePair::name},
+                        {"to", &PrerequisitePair::course_name},
+                        {"score", &PrerequisitePair::rounded_score},
+                        {"status", [](const PrerequisitePair& pair) { return name_of(pair.status); }}}});
+}
+
+/// The best of them.
+void say_pairs(Answer& answer, const Prerequisites& judged) {
+  constexpr std::size_t most = 25;
+  answer.show(judged.with_status().pair_table().first(most));
+  if (judged.compared > 0) {
+    const std::string_view unlisted = judged.has_list ? " that is not listed" : "",
+                           are = judged.has_list ? " that are not listed" : "";
+    answer.say(chance_words(judged.found, concat("pair looks like a prerequisite", unlisted),
+                            concat("pairs look like prerequisites", are)));
   }
+  answer.say(
+      "odds x: how many times likelier the later one is next, by odds, among students whom the model expects to take "
+      "it alike; raises: by how much the course before raises the model's expected enrollments in the later one; had "
+      "it: share of the later one's takers who had it");
+}
+
+Answer answer_prerequisites(const QueryInput& input) {
+  const auto settings = input.read<PrerequisiteSettings>();
+  const Schema& schema = input.model().schema();
+  if (schema.period_count() < 2)
+    throw OptionError("prerequisites: the model has one period, so nothing comes before anything");
+  Prerequisites judged = ask_prerequisites(input, settings);
   // In the order of what is shown: that of the exact scores would tell more.
-  const auto sort_pairs = [&] { std::ranges::stable_sort(answer->pairs, std::ranges::greater(), disclosed_score); };
-  sort_pairs();
-  if (input.cohort == nullptr) return answer;  // drawn students do just what the model expects
-  const auto direct = [&](const Model& asked) {
-    return direct_effects(asked, cohort, settings.most_students, stream.child("direct"), input.executor,
-                          input.progress);
-  };
-  DirectEffects effects = direct(model);
-  for (const auto& refit : refits)
-    direct_spread.add(direct(*refit).log_odds);
-  if (!refits.empty()) effects.error = (effects.error.cwiseAbs2() + direct_spread.variance()).cwiseSqrt();
-  answer->direct_students = effects.students;
-  add_direct_effects(answer->pairs, effects, answer->declared,
-                     static_cast<double>(settings.options.disclosure.least()));
-  sort_pairs();
+  std::ranges::stable_sort(judged.pairs, std::ranges::greater(), &PrerequisitePair::rounded_score);
+  const bool from_cohort = input.cohort != nullptr;
+  const std::string source = concat("over ", counted(judged.students, "student", "students"),
+                                    from_cohort ? " of the cohort" : " drawn from the model");
+  Answer answer;
+  answer.set({{"model", input.model().name()}, {"students", judged.students}, {"from", source}});
+  if (from_cohort) set_findings(answer, judged.found);
+  set_pairs(answer, judged, schema);
+  Curriculum curriculum;
+  if (settings.curriculum) {
+    curriculum = curriculum_with(judged, schema);
+    curriculum.text.pop_back();  // the end of its last line
+    answer.say(std::move(curriculum.text));
+  } else if (settings.course.empty()) {
+    say_pairs(answer, judged);
+  } else {
+    for (const std::string& course : settings.course)
+      say_course(answer, judged, schema.course(schema.require_course(course)));
+  }
+  answer.note(source, "; ", settings.options.students,
+              " drawn for each course at most; intervals tell how far other students would move the figures, "
+              "the model taken as it is");
+  answer.note("ranked by the share of the later course's takers who had the earlier one, times what having it adds",
+              from_cohort ? concat(": by the model, and beyond the model in the records of ",
+                                   with_separators(judged.compared), " students")
+                          : "");
+  answer.note("pairs with ", settings.options.disclosure.few(),
+              " students who took one before the other have no score; where all but as few had it, all count as "
+              "having it");
+  if (curriculum.left_out > 0)
+    answer.note(
+        counted(curriculum.left_out, "link that would close a circle is", "links that would close circles are") +
+        " left out");
   return answer;
 }
 
+PrerequisiteStatus status_of(char declared, bool has_list, bool is_found, bool raises) {
+  using enum PrerequisiteStatus;
+  if (declared == 1) return is_found || raises ? both : unfollowed;
+  if (declared == 2) return implied;
+  return !is_found ? none : has_list ? tacit : found;
+}
+
 }  // namespace
+
+void PrerequisiteSettings::declare(SettingVisitor& visit) {
+  visit(Setting("course", "only the prerequisites of this course, in words; may be given again").undivided(), course);
+  visit(Setting("curriculum", "print the courses with declared and found prerequisites as a Curricular Analytics file"),
+        curriculum);
+  visit(Setting("students", "students drawn for each possible prerequisite").at_least(10).taking("N"),
+        options.students);
+  visit(
+      Setting("compared", "students whose courses are compared with what the model expects, drawn where there are more")
+          .at_least(10)
+          .taking("N"),
+      compared);
+  visit(Setting("least-direct", "from this tacit score on a pair counts as found").at_least(0), bounds.least_direct);
+  visit(Setting("least-score",
+                "from this score on, and with an interval above 0, a declared pair counts as followed; without a "
+                "COHORT any pair as found")
+            .at_least(0),
+        bounds.least_score);
+  visit(Setting("drawn", "without a COHORT: students drawn from the model").at_least(100).taking("N"), drawn);
+  refits.declare(visit);
+  chance.declare(visit);
+  options.disclosure.declare(visit);
+}
+
+Prerequisites ask_prerequisites(const QueryInput& input, PrerequisiteSettings settings) {
+  settings.bounds.most_q = settings.chance.q;
+  const Disclosure& disclosure = settings.options.disclosure;
+  const Model& model = input.model();
+  const Schema& schema = model.schema();
+  for (const std::string& course : settings.course)
+    settings.options.of.push_back(schema.require_course(course));
+  const bool from_cohort = input.cohort != nullptr;
+  const RandomStream stream = input.stream.child("prerequisites");
+  const Cohort cohort =
+      from_cohort ? *input.cohort : drawn_cohort(model, settings.drawn, stream.child("drawn"), input.executor);
+  disclosure.require(cohort.student_count());
+  const DeclaredPrerequisites declared = declared_prerequisites(from_cohort ? cohort.schema() : schema);
+  Prerequisites judged{find_prerequisites(model, cohort, settings.options, stream, input.executor, input.progress),
+                       is_any_declared(declared), cohort.student_count()};
+  const std::vector<std::unique_ptr<Model>> refits = refits_for(input, settings, stream);
+  RefitSpread effect_spread, direct_spread;
+  for (const auto& refit : refits)
+    effect_spread.add(effects_of(find_prerequisites(*refit, cohort, settings.options, stream, input.executor), schema));
+  const RowMatrix variance = refits.empty() ? RowMatrix() : effect_spread.variance();
+  for (std::size_t i = 0; i < judged.pairs.size() && !refits.empty(); ++i) {
+    PrerequisitePair& pair = judged.pairs[i];
+    pair.effect_error = std::sqrt(pair.effect_error * pair.effect_error + variance(pair.prerequisite, pair.course));
+  }
+  if (from_cohort) {
+    const auto direct = [&](const Model& asked) {
+      return direct_effects(asked, cohort, settings.compared, stream.child("direct"), input.executor, input.progress);
+    };
+    DirectEffects effects = direct(model);
+    for (const auto& refit : refits)
+      direct_spread.add(direct(*refit).log_odds);
+    if (!refits.empty()) effects.error = (effects.error.cwiseAbs2() + direct_spread.variance()).cwiseSqrt();
+    judged.compared = effects.students;
+    add_direct_effects(judged.pairs, effects, declared, static_cast<double>(disclosure.least()));
+    judged.found = count_tacit(judged.pairs, declared, settings.bounds);
+  }
+  for (PrerequisitePair& pair : judged.pairs) {
+    const bool raises = settings.bounds.raises(pair);
+    pair.is_found = from_cohort ? settings.bounds.is_direct(pair) : raises;
+    pair.status = status_of(pair.declared_in(declared), judged.has_list, pair.is_found, raises);
+    pair.name = named(schema.course(pair.prerequisite));
+    pair.course_name = named(schema.course(pair.course));
+  }
+  judged.is_listed.assign(static_cast<std::size_t>(schema.course_count()), 0);
+  for (const CohortSummary::CourseCount& entry : summarise(cohort).popular)
+    judged.is_listed[static_cast<std::size_t>(entry.course)] =
+        disclosure.rests(static_cast<double>(entry.students)) ? 1 : 0;
+  return judged;
+}
+
+std::int64_t Prerequisites::count(PrerequisiteStatus status) const {
+  return std::ranges::count(pairs, status, &PrerequisitePair::status);
+}
+
+Prerequisites Prerequisites::with_status() const {
+  Prerequisites some = *this;
+  std::erase_if(some.pairs, [](const PrerequisitePair& pair) { return pair.status == PrerequisiteStatus::none; });
+  return some;
+}
+
+Table Prerequisites::pair_table(std::string_view (*status_words)(PrerequisiteStatus)) const {
+  using Row = PrerequisitePair;
+  // In more digits than their errors bear numbers would tell the counts that they were computed from.
+  const auto by_model = [](const auto& get) {
+    return [=](const Row& row) { return rounded_to_error(std::invoke(get, row), row.effect_error); };
+  };
+  const auto of_students = [](const auto& get) {
+    return [=](const Row& row) {
+      return value_if(row.is_disclosed(), rounded_to_error(std::invoke(get, row), row.error()));
+    };
+  };
+  const auto of_records = [](const auto& get) {
+    return [=](const Row& row) {
+      return value_if(row.is_compared && row.is_disclosed(), rounded_to_error(std::invoke(get, row), row.direct_error));
+    };
+  };
+  const auto had_first = [](const Row& row) -> Cell {
+    if (!row.is_disclosed()) return {};
+    return row.did_nearly_all() ? cell_of("nearly all") : cell_of(row.coverage);
+  };
+  const auto in_percent = [](double share) { return std::round(100 * share) / 100; };
+  const Look programs{.shown = Shown::to_programs};
+  return {pairs,
+          {{"prerequisite", &Row::name, {.title = "before"}},
+           {"course", &Row::course_name},
+           {"score", of_students(&Row::score), programs},
+           {"raised", of_students(&Row::raised), programs},
+           {"low", of_students(&Row::low), programs},
+           {"high", of_students(&Row::high), programs},
+           {"odds", &Row::odds, {.title = "odds x", .decimals = 1, .shown = Shown::to_people}},
+           {"least_odds", &Row::least_odds, {.title = "at least", .decimals = 1, .shown = Shown::to_people}},
+           {"effect", by_model(&Row::effect), programs},
+           {"effect_error", by_model(&Row::effect_error), programs},
+           {"without", by_model(&Row::without), programs},
+           {"raises", &Row::effect, {.shown = Shown::to_people}},
+           {"coverage", [=](const Row& row) { return value_if(row.is_disclosed(), in_percent(row.coverage)); },
+            share(2, programs)},
+           {"had_it", [](const Row& row) { return value_if(row.is_disclosed(), row.coverage); },
+            share(2, {.title = "had it", .shown = Shown::to_people})},
+           {"asymmetry",
+            [=](const Row& row) { return row.asymmetry ? std::optional(in_percent(*row.asymmetry)) : std::nullopt; },
+            programs},
+           {"students",
+            [](const Row& row) { return value_if(row.is_disclosed(), row.before); },
+            {.unit = "students", .shown = Shown::to_programs}},
+           {"direct", of_records(&Row::direct), programs},
+           {"direct_error", of_records(&Row::direct_error), programs},
+           {"tacit_score", of_records(&Row::tacit_score), programs},
+           {"q", [](const Row& row) { return value_if(row.is_compared, rounded_chance(row.q)); }, programs},
+           {"had_first", had_first, {.percent = Percent::fitting, .shown = Shown::if_picked}},
+           {"exact_score", &Row::disclosed_score, {.shown = Shown::if_picked}},
+           {"status", [=](const Row& row) { return status_words(row.status); }}}};
+}
 
 Query prerequisites_query() {
   return {"prerequisites",

@@ -12,6 +12,7 @@
 
 #include "desirepath/core/answer.h"
 #include "desirepath/core/progress.h"
+#include "desirepath/core/random_stream.h"
 #include "desirepath/core/settings.h"
 #include "desirepath/models/model_file.h"
 
@@ -25,7 +26,7 @@ struct QueryInput {
   const SettingValues& settings;
   bool students_wanted = false;  // student by student, where the query knows both
   bool for_people = true;        // words, not JSON or CSV: the most telling part is enough
-  std::uint64_t seed = 1;
+  RandomStream stream;           // what is drawn
   const Executor& executor;
   ProgressSink progress = {};
 
@@ -49,7 +50,7 @@ struct Query {
   CohortUse cohort = CohortUse::required;
   std::string cohort_help;
   SettingDeclaration settings;
-  std::function<std::unique_ptr<Answer>(const QueryInput&)> ask;
+  std::function<Answer(const QueryInput&)> ask;
   bool takes_evidence = false;  // a table of it, in place of a cohort
 };
 

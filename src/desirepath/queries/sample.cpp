@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/queries/evidence_settings.h"
@@ -31,129 +30,81 @@ struct SampleSettings {
   }
 };
 
-class SampleAnswer : public Answer {
- public:
-  SampleAnswer(const QueryInput& input, EvidenceBatch known, bool conditional, std::int64_t draws)
-      : schema_(input.model().schema()),
-        model_(input.model().name()),
-        known_(std::move(known)),
-        conditional_(conditional),
-        draws_(draws) {}
+struct DrawnRow {
+  std::int64_t student, draw;
+  Id period, course;  // -1: there, and took nothing that is counted
+};
 
-  void add(const EvidenceBatch& drawn, std::int64_t student, std::int64_t draw, std::int64_t row, bool no_repeats) {
+/// What the rows are about, which all columns share.
+struct DrawnOf {
+  Schema schema;
+  EvidenceBatch known;
+  bool is_conditional = false;
+
+  std::string student(const DrawnRow& row) const {
+    return is_conditional ? known.students()[static_cast<std::size_t>(row.student)] : std::to_string(row.draw + 1);
+  }
+};
+
+/// Pathways as they are drawn, and how many of their enrollments repeat a course.
+struct DrawnPathways {
+  const DrawnOf& of;
+  bool no_repeats = false;
+  std::vector<DrawnRow> rows = {};
+  std::int64_t enrollments = 0, repeats = 0, removed = 0;
+
+  void add(const EvidenceBatch& drawn, std::int64_t row, std::int64_t student, std::int64_t draw) {
     std::set<Id> had;
-    for (Id t = 0; t < schema_.period_count(); ++t) {
+    for (Id t = 0; t < of.schema.period_count(); ++t) {
       if (drawn.presence(row, t) == Presence::left) continue;
       bool any = false;
       for (const Id bit : drawn.taken(row, t)) {
-        const bool repeat = !had.insert(schema_.course_of(bit)).second;
-        ++enrollments_;
-        repeats_ += repeat ? 1 : 0;
+        const bool repeat = !had.insert(of.schema.course_of(bit)).second;
+        ++enrollments;
+        repeats += repeat ? 1 : 0;
         // What is known stays.
-        if (repeat && no_repeats && PeriodEvidence::of(known_, student, t).known(bit) != true) {
-          ++removed_;
+        if (repeat && no_repeats && PeriodEvidence::of(of.known, student, t).known(bit) != true) {
+          ++removed;
           continue;
         }
-        rows_.push_back({student, draw, t, schema_.course_of(bit)});
+        rows.push_back({student, draw, t, of.schema.course_of(bit)});
         any = true;
       }
-      if (!any) rows_.push_back({student, draw, t, -1});  // there, and took nothing
+      if (!any) rows.push_back({student, draw, t, -1});
     }
   }
-
-  nlohmann::ordered_json to_json() const override {
-    nlohmann::ordered_json json;
-    json["model"] = model_;
-    json["pathways"] = conditional_ ? known_.student_count() * draws_ : draws_;
-    json["enrollments"] = enrollments_ - removed_;
-    json["repeats"] = enrollments_ > 0 ? static_cast<double>(repeats_) / static_cast<double>(enrollments_) : 0;
-    json["removed_repeats"] = removed_;
-    json["rows"] = table().to_json();
-    return json;
-  }
-
-  Table table() const override {
-    std::vector<TableColumn> columns = {{"student"}, {"period"}, {"course"}};
-    if (conditional_) columns.push_back({"draw"});
-    Table all(std::move(columns));
-    for (const Row& row : rows_) {
-      std::vector<Cell> cells = {student_of(row), schema_.period(row.period), course_of(row)};
-      if (conditional_) cells.emplace_back(row.draw + 1);
-      all.add_row(std::move(cells));
-    }
-    return all;
-  }
-  void print_csv(std::ostream& out) const override {
-    out << "student,period,course" << (conditional_ ? ",draw" : "") << '\n';
-    for (const Row& row : rows_) {
-      out << csv_field(student_of(row)) << ',' << csv_field(schema_.period(row.period)) << ','
-          << csv_field(course_of(row));
-      if (conditional_) out << ',' << row.draw + 1;
-      out << '\n';
-    }
-  }
-
-  void print(std::ostream& out) const override {
-    std::int64_t listed = 0;
-    for (std::size_t at = 0; at < rows_.size() && listed < listed_pathways; ++listed) {
-      const std::int64_t student = rows_[at].student, draw = rows_[at].draw;
-      out << (conditional_ ? concat(known_.students()[static_cast<std::size_t>(student)], ", possible pathway ")
-                           : std::string("pathway "))
-          << draw + 1 << '\n';
-      while (at < rows_.size() && rows_[at].student == student && rows_[at].draw == draw) {
-        const Id period = rows_[at].period;
-        std::vector<std::string> names;
-        for (;
-             at < rows_.size() && rows_[at].student == student && rows_[at].draw == draw && rows_[at].period == period;
-             ++at) {
-          if (rows_[at].course >= 0) names.push_back(full_name(schema_.course(rows_[at].course)));
-        }
-        const bool is_known = conditional_ && known_.presence(student, period) == Presence::present;
-        out << "  period " << schema_.period(period) << (is_known ? " (known): " : ": ")
-            << (names.empty() ? "nothing that is counted" : join(names, ", ")) << '\n';
-      }
-    }
-    const std::int64_t all = conditional_ ? known_.student_count() * draws_ : draws_;
-    if (all > listed)
-      out << "and " << with_separators(all - listed) << " more: " << setting_name("csv") << " lists all\n";
-    out << "drawn from " << model_ << (conditional_ ? ", given what is known of the student\n" : "\n");
-  }
-
-  std::vector<std::string> notes() const override {
-    if (removed_ == 0) return {};
-    return {concat(with_separators(removed_), " of ", with_separators(enrollments_), " enrollments (",
-                   fixed(100.0 * static_cast<double>(removed_) / static_cast<double>(enrollments_), 2),
-                   " %) were repeats and are left out: loads shrink by as much, and later periods lose more")};
-  }
-
- private:
-  struct Row {
-    std::int64_t student, draw;
-    Id period, course;  // -1: there, and took nothing that is counted
-  };
-  std::string student_of(const Row& row) const {
-    return conditional_ ? known_.students()[static_cast<std::size_t>(row.student)] : std::to_string(row.draw + 1);
-  }
-  std::string course_of(const Row& row) const {
-    return row.course < 0 ? std::string() : schema_.course(row.course).name;
-  }
-
-  const Schema& schema_;
-  std::string model_;
-  EvidenceBatch known_;
-  bool conditional_;
-  std::int64_t draws_;
-  std::vector<Row> rows_;
-  std::int64_t enrollments_ = 0, repeats_ = 0, removed_ = 0;
 };
 
-std::unique_ptr<Answer> answer_sample(const QueryInput& input) {
+/// The first ones, period by period; how many those are.
+std::int64_t say_pathways(Answer& answer, const std::vector<DrawnRow>& rows, const DrawnOf& of) {
+  std::int64_t listed = 0;
+  for (auto at = rows.begin(); at != rows.end() && listed < listed_pathways; ++listed) {
+    answer.say(of.is_conditional ? of.student(*at) + ", possible " : "", "pathway ", at->draw + 1);
+    const auto end = std::find_if(at, rows.end(), [first = *at](const DrawnRow& row) {
+      return row.student != first.student || row.draw != first.draw;
+    });
+    while (at != end) {
+      const Id period = at->period;
+      const bool is_known = of.is_conditional && of.known.presence(at->student, period) == Presence::present;
+      std::vector<std::string> names;
+      for (; at != end && at->period == period; ++at) {
+        if (at->course >= 0) names.push_back(full_name(of.schema.course(at->course)));
+      }
+      answer.say("  period ", of.schema.period(period), is_known ? " (known): " : ": ",
+                 names.empty() ? "nothing that is counted" : join(names, ", "));
+    }
+  }
+  return listed;
+}
+
+Answer answer_sample(const QueryInput& input) {
   const auto settings = input.read<SampleSettings>();
   const Model& model = input.model();
   const EvidenceBatch known = what_is_known(input, settings.known);
   require_possible(model, known, input.executor);
-  const bool conditional = input.cohort != nullptr || input.given != nullptr;
-  auto answer = std::make_unique<SampleAnswer>(input, known, conditional, settings.count);
+  const bool is_conditional = input.cohort != nullptr || input.given != nullptr;
+  const auto of = std::make_shared<const DrawnOf>(DrawnOf{model.schema(), known, is_conditional});
+  DrawnPathways drawn{*of, settings.no_repeats};
   const std::int64_t all = known.student_count() * settings.count;
   for (std::int64_t first = 0; first < all; first += drawn_at_once) {
     if (input.progress) input.progress({"sample", static_cast<double>(first) / static_cast<double>(all)});
@@ -162,11 +113,32 @@ std::unique_ptr<Answer> answer_sample(const QueryInput& input) {
     for (std::int64_t i = first; i < last; ++i)
       add_student(copies, known, i / settings.count);
     // A block has its own stream, so that any number of draws begins with the same ones.
-    const RandomStream stream =
-        RandomStream(input.seed).child("sample").child(static_cast<std::uint64_t>(first / drawn_at_once));
-    const EvidenceBatch drawn = model.complete(std::move(copies).build(), stream, input.executor, settings.method);
+    const RandomStream stream = input.stream.child("sample").child(static_cast<std::uint64_t>(first / drawn_at_once));
+    const EvidenceBatch block = model.complete(std::move(copies).build(), stream, input.executor, settings.method);
     for (std::int64_t i = first; i < last; ++i)
-      answer->add(drawn, i / settings.count, i % settings.count, i - first, settings.no_repeats);
+      drawn.add(block, i - first, i / settings.count, i % settings.count);
+  }
+  const auto enrollments = static_cast<double>(drawn.enrollments);
+  Answer answer;
+  answer.set({{"model", model.name()},
+              {"pathways", all},
+              {"enrollments", drawn.enrollments - drawn.removed},
+              {"repeats", enrollments > 0 ? static_cast<double>(drawn.repeats) / enrollments : 0},
+              {"removed_repeats", drawn.removed}});
+  const std::int64_t listed = say_pathways(answer, drawn.rows, *of);
+  if (all > listed) answer.say("and ", with_separators(all - listed), " more: ", setting_name("csv"), " lists all");
+  answer.say("drawn from ", model.name(), is_conditional ? ", given what is known of the student" : "");
+  using Row = DrawnRow;
+  answer.add("rows",
+             {std::move(drawn.rows),
+              {{"student", [of](const Row& row) { return of->student(row); }},
+               {"period", [of](const Row& row) { return of->schema.period(row.period); }},
+               {"course", [of](const Row& row) { return row.course < 0 ? "" : of->schema.course(row.course).name; }},
+               {"draw", [](const Row& row) { return row.draw + 1; }, {.is_there = is_conditional}}}});
+  if (drawn.removed > 0) {
+    answer.note(with_separators(drawn.removed), " of ", with_separators(drawn.enrollments), " enrollments (",
+                fixed(100.0 * static_cast<double>(drawn.removed) / enrollments, 2),
+                " %) were repeats and are left out: loads shrink by as much, and later periods lose more");
   }
   return answer;
 }

@@ -138,83 +138,61 @@ DisclosedGrid disclosed_grid(const StoredModel& stored, const std::string& perio
   std::vector<Id> numbers(disclosed.names.size());
   std::iota(numbers.begin(), numbers.end(), 0);
   tell_apart(disclosed.names, numbers);
-  disclosed.students = students.row(step).head(states.state_count() - (states.has_left_state() ? 1 : 0)).sum();
+  disclosed.students =
+      std::llround(students.row(step).head(states.state_count() - (states.has_left_state() ? 1 : 0)).sum());
   const Vector enrollments = expected_enrollments(model, students, executor);
-  for (GridCourse& entry : disclosed.courses)
+  for (GridCourse& entry : disclosed.courses) {
     entry.enrollments = enrollments[entry.course];
-  const auto all = disclosed.courses.size();
-  std::erase_if(disclosed.courses, [&](const GridCourse& entry) { return !disclosure.rests(entry.enrollments); });
-  disclosed.withheld = static_cast<std::int64_t>(all - disclosed.courses.size());
-  std::ranges::stable_sort(disclosed.courses, {}, [&](const GridCourse& entry) {
-    const Course& course = schema.course(entry.course);
+    entry.listed = schema.course(entry.course);
+    entry.group = entry.listed.concentration.empty() ? entry.listed.subject : entry.listed.concentration;
+    entry.state_name = disclosed.names[static_cast<std::size_t>(entry.state)];
+  }
+  disclosed.withheld = static_cast<std::int64_t>(
+      std::erase_if(disclosed.courses, [&](const GridCourse& entry) { return !disclosure.rests(entry.enrollments); }));
+  std::ranges::stable_sort(disclosed.courses, {}, [](const GridCourse& entry) {
+    const Course& course = entry.listed;
     return std::tuple(course.subject, course.concentration.empty(), course.concentration);
   });
   return disclosed;
 }
 
-namespace {
+Table DisclosedGrid::table() const {
+  using Row = GridCourse;
+  const auto of_course = [](std::string Course::*text) { return [=](const Row& row) { return row.listed.*text; }; };
+  const Look programs{.shown = Shown::to_programs};
+  return {courses,
+          {{"subject", of_course(&Course::subject), programs},
+           {"concentration", of_course(&Course::concentration), programs},
+           {"group", &Row::group, {.title = "concentration", .shown = Shown::to_people}},
+           {"course", [](const Row& row) { return named(row.listed); }},
+           {"label", of_course(&Course::label), programs},
+           {"state", &Row::state},
+           {"name", &Row::state_name, programs},
+           {"confidence", &Row::confidence, share(2)},
+           {"takers", [](const Row& row) { return std::llround(row.enrollments); }, {.unit = "enrollments"}}}};
+}
 
-/// Courses by concentration, each with the state of its takers.
-class GridAnswer : public Answer {
- public:
-  GridAnswer(const QueryInput& input, const std::string& period, const StateNameSettings& given,
-             const Disclosure& disclosure)
-      : schema_(input.model().schema()),
-        disclosure_(disclosure),
-        disclosed_(
-            disclosed_grid(input.stored, period, given_names(input.model(), given), disclosure, input.executor)) {}
-
-  nlohmann::ordered_json to_json() const override {
-    return {{"period", disclosed_.period}, {"min_cell", disclosure_.least()}, {"grid", table().to_json()}};
+Answer answer_grid(const QueryInput& input, const std::string& period, const StateNameSettings& names,
+                   const Disclosure& disclosure) {
+  const DisclosedGrid disclosed =
+      disclosed_grid(input.stored, period, given_names(input.model(), names), disclosure, input.executor);
+  const Table grid = disclosed.table();
+  Answer answer;
+  answer.set({{"period", disclosed.period}, {"min_cell", disclosure.least()}});
+  answer.add("grid", grid);
+  answer.show(grid);
+  answer.say("");
+  for (std::size_t k = 0; k < disclosed.names.size(); ++k) {
+    if (std::ranges::find(disclosed.courses, static_cast<Id>(k), &GridCourse::state) != disclosed.courses.end())
+      answer.say("state ", k, ": ", disclosed.names[k]);
   }
-  Table table() const override {
-    Table rows(
-        {{"subject"}, {"concentration"}, {"course"}, {"label"}, {"state"}, {"name"}, {"confidence", 3}, {"takers"}});
-    for (const GridCourse& entry : disclosed_.courses) {
-      const Course& course = schema_.course(entry.course);
-      rows.add_row({course.subject, course.concentration, course.name, course.label, std::int64_t{entry.state},
-                    disclosed_.names[static_cast<std::size_t>(entry.state)], entry.confidence,
-                    std::int64_t{std::llround(entry.enrollments)}});
-    }
-    return rows;
-  }
-  void print(std::ostream& out) const override {
-    Table rows({{"concentration"}, {"course"}, {"state"}, {"confidence", 2}, {"takers"}});
-    for (const GridCourse& entry : disclosed_.courses) {
-      const Course& course = schema_.course(entry.course);
-      rows.add_row({course.concentration.empty() ? course.subject : course.concentration, full_name(course),
-                    std::int64_t{entry.state}, entry.confidence, std::int64_t{std::llround(entry.enrollments)}});
-    }
-    rows.print_text(out);
-    out << '\n';
-    for (std::size_t k = 0; k < disclosed_.names.size(); ++k) {
-      const bool is_used =
-          std::ranges::any_of(disclosed_.courses, [&](const GridCourse& e) { return e.state == static_cast<Id>(k); });
-      if (is_used) out << "state " << k << ": " << disclosed_.names[k] << '\n';
-    }
-  }
-  std::vector<std::string> notes() const override {
-    std::vector<std::string> lines = {concat(
-        "the state of period ", disclosed_.period,
-        " whose students take the course most, and how sure a taker is one of them, were all states as large; takers: "
-        "expected enrollments")};
-    if (disclosed_.withheld > 0)
-      lines.push_back(concat(counted(disclosed_.withheld, "course", "courses"), " resting on ", disclosure_.few(),
-                             " students left out"));
-    return lines;
-  }
-
- private:
-  const Schema& schema_;
-  Disclosure disclosure_;
-  DisclosedGrid disclosed_;
-};
-
-}  // namespace
-
-std::unique_ptr<Answer> answer_grid(const QueryInput& input, const std::string& period, const StateNameSettings& names,
-                                    const Disclosure& disclosure) {
-  return std::make_unique<GridAnswer>(input, period, names, disclosure);
+  answer.note("the state of period ", disclosed.period,
+              " whose students take the course most, and how sure a taker is one of them, were all states as "
+              "large; takers: expected enrollments");
+  if (disclosed.withheld > 0)
+    answer.note(counted(disclosed.withheld, "course", "courses"), " resting on ", disclosure.few(),
+                " students left out");
+  return answer;
 }
 
 }  // namespace desirepath::inline queries

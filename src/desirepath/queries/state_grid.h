@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "desirepath/disclosure/disclosure.h"
-#include "desirepath/queries/state_names.h"
+#include "desirepath/queries/states.h"
 
 namespace desirepath::inline queries {
 
@@ -16,6 +16,10 @@ struct GridCourse {
   double takings = 0;      // expected enrollments in the course, a student
   Vector probability;      // the same of every state
   double enrollments = 0;  // expected of the students the model was trained on, in the periods they were enrolled in
+  // Of those that are shown.
+  Course listed = {};
+  std::string group = {};  // its concentration, else its subject
+  std::string state_name = {};
 };
 
 /// One a course, states of one step; a course that is taken in several periods weighs each by how often. The largest
@@ -28,9 +32,11 @@ std::vector<GridCourse> state_grid(const Model& model, Id step, const std::vecto
 struct DisclosedGrid {
   std::vector<GridCourse> courses;
   std::vector<std::string> names;  // of the states
-  std::string period;              // whose states they are
-  double students = 0;             // enrolled in it
+  std::string period;              // whose states they are; "all": of all periods
+  std::int64_t students = 0;       // enrolled in it
   std::int64_t withheld = 0;       // courses resting on few
+
+  Table table() const;
 };
 /// period: empty: the one whose states tell courses apart best.
 DisclosedGrid disclosed_grid(const StoredModel& stored, const std::string& period, const StateNames& names,
@@ -38,7 +44,7 @@ DisclosedGrid disclosed_grid(const StoredModel& stored, const std::string& perio
 
 /// With the states of a period (empty: the one whose states tell courses apart best). Courses resting on few students
 /// are left out.
-std::unique_ptr<Answer> answer_grid(const QueryInput& input, const std::string& period, const StateNameSettings& names,
-                                    const Disclosure& disclosure);
+Answer answer_grid(const QueryInput& input, const std::string& period, const StateNameSettings& names,
+                   const Disclosure& disclosure);
 
 }  // namespace desirepath::inline queries

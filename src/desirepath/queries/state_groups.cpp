@@ -10,18 +10,24 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
-#include "desirepath/queries/enrolled_steps.h"
 #include "desirepath/queries/node_groups.h"
+#include "desirepath/queries/pathways.h"
 
 namespace desirepath::inline queries {
 
-Interval share_interval(std::int64_t count, std::int64_t of) {
-  constexpr double z = 1.959963984540054;
-  const auto n = static_cast<double>(of);
-  const double p = static_cast<double>(count) / n, spread = z * z / n;
-  const double centre = (p + spread / 2) / (1 + spread);
-  const double half = z * std::sqrt(p * (1 - p) / n + spread / (4 * n)) / (1 + spread);
-  return {std::max(0.0, centre - half), std::min(1.0, centre + half)};
+ShareOf::ShareOf(std::int64_t count, std::int64_t whole)
+    : share(static_cast<double>(count) / static_cast<double>(whole)) {
+  const Interval interval = share_interval(share, static_cast<double>(whole));
+  low = interval.low;
+  high = interval.high;
+}
+
+std::optional<ShareOf> StateGroupCell::of_group() const {
+  return hidden || !has_share ? std::nullopt : std::optional(ShareOf(students, group_students));
+}
+
+std::optional<ShareOf> StateGroupCell::of_state() const {
+  return hidden ? std::nullopt : std::optional(ShareOf(students, state_students));
 }
 
 StateGroups states_by_group(const StateFlows& flows, const std::vector<std::vector<Id>>& paths,
@@ -44,6 +50,9 @@ StateGroups states_by_group(const StateFlows& flows, const std::vector<std::vect
                            counted.hidden_enrolled[step][g] == 0 && counted.enrolled[step][g] > 0,
                        counted.shares[step] == StepShares::of_enrolled, std::llround(counted.counts[n][g]),
                        std::llround(counted.enrolled[step][g]), std::llround(node.students)});
+      cells.back().period = flows.periods[step];
+      cells.back().state = node.states.size() == 1 ? std::to_string(node.states.front()) : "other";
+      cells.back().name = node.name;
       cells.back().is_more = inside * (all - size) > (in_all - inside) * size;
       const bool rests = std::ranges::all_of(
           std::initializer_list<double>{inside, size - inside, in_all - inside, all - size - (in_all - inside)},
@@ -62,145 +71,97 @@ StateGroups states_by_group(const StateFlows& flows, const std::vector<std::vect
 
 namespace {
 
-/// Who is in each state.
-class StateGroupsAnswer : public Answer {
- public:
-  StateGroupsAnswer(const QueryInput& input, std::string by, const StateNameSettings& names,
-                    const ChanceSettings& chance, const Disclosure& disclosure)
-      : schema_(input.model().schema()),
-        states_(*input.model().hidden_states()),
-        by_(std::move(by)),
-        most_q_(chance.q),
-        disclosure_(disclosure) {
-    if (input.cohort == nullptr)
-      throw OptionError(concat(setting_name("by"), " needs a COHORT: the model knows no groups"));
-    disclosure.require(input.cohort->student_count());
-    const StudentGroups groups = groups_of(*input.cohort, by_);
-    const auto paths = enrolled_paths(states_, *input.cohort, input.executor);
-    flows_ = flows_of(count_paths(paths), input.model(), disclosure_, given_names(input.model(), names));
-    const LabelNull null{label_strata(*input.cohort, by_), RandomStream(input.seed).child("labels"), input.executor};
-    StateGroups compared = states_by_group(flows_, paths, groups, disclosure_, null);
-    cells_ = std::move(compared.cells);
-    found_ = compared.chance.cut(most_q_);
-    students_ = std::ssize(paths);
-  }
-
-  nlohmann::ordered_json to_json() const override {
-    return {{"by", by_},
-            {"students", students_},
-            {"periods", step_json(flows_, states_, schema_)},
-            {"min_cell", disclosure_.least()},
-            {"findings", found_.findings},
-            {"by_chance", rounded_chance(found_.by_chance)},
-            {"rows", table().to_json()}};
-  }
-  Table table() const override {
-    Table rows({{"period"},
-                {"state"},
-                {"name"},
-                {"group"},
-                {"students"},
-                {"enrolled"},
-                {"share", 3},
-                {"low", 3},
-                {"high", 3},
-                {"of_state", 3},
-                {"of_state_low", 3},
-                {"of_state_high", 3},
-                {"q", 4},
-                {"compared"}});
-    for (const StateGroupCell& cell : cells_) {
-      const PathNode& node = flows_.nodes[cell.node];
-      std::vector<Cell> row = {period_of(states_, schema_, node.step),
-                               node.states.size() == 1 ? std::to_string(node.states.front()) : "other", node.name,
-                               cell.group};
-      row.resize(rows.columns().size());
-      if (cell.has_share && cell.is_of_enrolled) row[5] = cell.group_students;
-      if (!cell.hidden) {
-        row[4] = cell.students;
-        if (cell.has_share) {
-          const Interval share = share_interval(cell.students, cell.group_students);
-          row[6] = cell.share(), row[7] = share.low, row[8] = share.high;
-        }
-        const Interval of_state = share_interval(cell.students, cell.state_students);
-        row[9] = cell.share_of_state(), row[10] = of_state.low, row[11] = of_state.high;
-      }
-      if (cell.q) row[12] = rounded_chance(*cell.q), row[13] = std::string(compared_word(cell.is_more ? 1 : -1));
-      rows.add_row(std::move(row));
-    }
-    return rows;
-  }
-  void print(std::ostream& out) const override {
-    Table rows(
-        {{"period"}, {"state"}, {by_}, {"students"}, {"enrolled"}, {"of those enrolled"}, {"of the state"}, {"q", 4}});
-    const auto words = [](double share, const Interval& interval) {
-      return concat(fixed(100 * share, 1), " % (", fixed(100 * interval.low, 1), " to ", fixed(100 * interval.high, 1),
-                    ")");
+Table cell_table(std::vector<StateGroupCell> cells, const std::string& by, double most_q) {
+  using Row = StateGroupCell;
+  using Part = std::optional<ShareOf> (Row::*)() const;
+  const auto value = [](Part part, double ShareOf::*wanted) {
+    return [=](const Row& row) {
+      const std::optional<ShareOf> found = (row.*part)();
+      return found ? std::optional((*found).*wanted) : std::nullopt;
     };
-    for (const StateGroupCell& cell : cells_) {
-      const PathNode& node = flows_.nodes[cell.node];
-      std::vector<Cell> row = {period_of(states_, schema_, node.step), node.name, cell.group};
-      row.insert(row.end(), {cell.hidden ? Cell() : Cell(cell.students),
-                             cell.has_share && cell.is_of_enrolled ? Cell(cell.group_students) : Cell(),
-                             std::string("withheld"), Cell(), Cell()});
-      if (!cell.hidden) {
-        if (cell.has_share) row[5] = words(cell.share(), share_interval(cell.students, cell.group_students));
-        row[6] = words(cell.share_of_state(), share_interval(cell.students, cell.state_students));
-      } else if (cell.q) {
-        row[5] = concat("withheld (", compared_word(cell.is_more ? 1 : -1), " than others)");
-      }
-      if (cell.q && *cell.q <= most_q_) row[7] = rounded_chance(*cell.q);
-      rows.add_row(std::move(row));
-    }
-    rows.print_text(out);
-    out << chance_words(found_, "difference", "differences") << '\n';
-  }
-  std::vector<std::string> notes() const override {
-    std::vector<std::string> lines = {
-        concat("the most likely states of ", counted(students_, "student", "students"),
-               " in the periods in which they were enrolled, small groups merged; 95 % intervals; withheld: cells of ",
-               disclosure_.few(), ", and those that would tell of them"),
-        enrolled_words(flows_, states_, schema_)};
-    lines.push_back(concat("q: where the group differs from all others by more than chance (", setting_name("q"), " ",
-                           shortest(most_q_), "), against labels permuted among students of the same entry year"));
-    if (!flows_.exact_sizes) {
-      lines.emplace_back(
-          "how many are in a state is withheld, as in 'pathways', and so are all shares: they would tell of the few "
-          "who "
-          "leave it");
-    }
-    std::vector<std::string> of_all;
-    for (const StateGroupCell& cell : cells_) {
-      const std::string period = period_of(states_, schema_, flows_.nodes[cell.node].step);
-      if (!cell.is_of_enrolled && (of_all.empty() || of_all.back() != period)) of_all.push_back(period);
-    }
-    if (!of_all.empty()) {
-      lines.push_back(
-          concat("period ", join(of_all, ", "),
-                 ": the students who were not enrolled cannot be shown apart; shares are of all students of "
-                 "a group"));
-    }
-    return lines;
-  }
-
- private:
-  const Schema& schema_;
-  const HiddenStates& states_;
-  std::string by_;
-  double most_q_;
-  Disclosure disclosure_;
-  std::int64_t students_ = 0;
-  StateFlows flows_;
-  std::vector<StateGroupCell> cells_;
-  FindingCount found_;
-};
+  };
+  const auto words = [](const std::optional<ShareOf>& part) {
+    return !part ? std::string("-")
+                 : concat(fixed(100 * part->share, 1), " % (", fixed(100 * part->low, 1), " to ",
+                          fixed(100 * part->high, 1), ")");
+  };
+  const auto compared = [](const Row& row) { return value_if(row.q.has_value(), compared_word(row.is_more ? 1 : -1)); };
+  const auto group_words = [=](const Row& row) {
+    if (row.of_group()) return words(row.of_group());
+    return row.hidden && row.q ? concat("withheld (", *compared(row), " than others)") : std::string("withheld");
+  };
+  const auto rounded = [](const std::optional<double>& q) { return q ? std::optional(rounded_chance(*q)) : q; };
+  const Look share_for_programs = share(3, {.shown = Shown::to_programs});
+  return {std::move(cells),
+          {{"period", &Row::period},
+           {"state", &Row::state, {.shown = Shown::to_programs}},
+           {"name", &Row::name, {.title = "state"}},
+           {"group", &Row::group, {.title = by}},
+           {"students", [](const Row& row) { return value_if(!row.hidden, row.students); }, {.unit = "students"}},
+           {"enrolled",
+            [](const Row& row) { return value_if(row.has_share && row.is_of_enrolled, row.group_students); },
+            {.unit = "students"}},
+           {"share", value(&Row::of_group, &ShareOf::share), share_for_programs},
+           {"low", value(&Row::of_group, &ShareOf::low), share_for_programs},
+           {"high", value(&Row::of_group, &ShareOf::high), share_for_programs},
+           {"of_state", value(&Row::of_state, &ShareOf::share), share_for_programs},
+           {"of_state_low", value(&Row::of_state, &ShareOf::low), share_for_programs},
+           {"of_state_high", value(&Row::of_state, &ShareOf::high), share_for_programs},
+           {"of those enrolled", group_words, {.shown = Shown::to_people}},
+           {"of the state", [=](const Row& row) { return words(row.of_state()); }, {.shown = Shown::to_people}},
+           {"q", [=](const Row& row) { return rounded(row.q); }, {.decimals = 4, .shown = Shown::to_programs}},
+           {"listed_q",
+            [=](const Row& row) { return rounded(row.q && *row.q <= most_q ? row.q : std::nullopt); },
+            {.title = "q", .decimals = 4, .shown = Shown::to_people}},
+           {"compared", compared, {.shown = Shown::to_programs}}}};
+}
 
 }  // namespace
 
-std::unique_ptr<Answer> answer_state_groups(const QueryInput& input, const std::string& by,
-                                            const StateNameSettings& names, const ChanceSettings& chance,
-                                            const Disclosure& disclosure) {
-  return std::make_unique<StateGroupsAnswer>(input, by, names, chance, disclosure);
+Answer answer_state_groups(const QueryInput& input, const std::string& by, const StateNameSettings& names,
+                           const ChanceSettings& chance, const Disclosure& disclosure) {
+  if (input.cohort == nullptr)
+    throw OptionError(concat(setting_name("by"), " needs a COHORT: the model knows no groups"));
+  const Model& model = input.model();
+  disclosure.require(input.cohort->student_count());
+  const StudentGroups groups = groups_of(*input.cohort, by);
+  const auto paths = enrolled_paths(*model.hidden_states(), *input.cohort, input.executor);
+  const StateFlows flows = flows_of(count_paths(paths), model, disclosure, given_names(model, names));
+  const LabelNull null{label_strata(*input.cohort, by), input.stream.child("labels"), input.executor};
+  const StateGroups compared = states_by_group(flows, paths, groups, disclosure, null);
+  const FindingCount found = compared.chance.cut(chance.q);
+  const Table cells = cell_table(compared.cells, by, chance.q);
+  Answer answer;
+  answer.set({{"by", by}, {"students", std::ssize(paths)}});
+  answer.add("periods", step_table(flows));
+  answer.set("min_cell", disclosure.least());
+  set_findings(answer, found);
+  answer.add("rows", cells);
+  answer.choose("rows");
+  answer.show(cells);
+  answer.say(chance_words(found, "difference", "differences"));
+  answer.note("the most likely states of ", counted(std::ssize(paths), "student", "students"),
+              " in the periods in which they were enrolled, small groups merged; 95 % intervals; withheld: cells "
+              "of ",
+              disclosure.few(), ", and those that would tell of them");
+  answer.note(enrolled_words(flows));
+  answer.note("q: where the group differs from all others by more than chance (", setting_name("q"), " ",
+              shortest(chance.q), "), against labels permuted among students of the same entry year");
+  if (!flows.exact_sizes) {
+    answer.note(
+        "how many are in a state is withheld, as in 'pathways', and so are all shares: they would tell of the few who "
+        "leave it");
+  }
+  std::vector<std::string> of_all;
+  for (const StateGroupCell& cell : compared.cells) {
+    if (!cell.is_of_enrolled && (of_all.empty() || of_all.back() != cell.period)) of_all.push_back(cell.period);
+  }
+  if (!of_all.empty()) {
+    answer.note("period ", join(of_all, ", "),
+                ": the students who were not enrolled cannot be shown apart; shares are of all students of a "
+                "group");
+  }
+  return answer;
 }
 
 }  // namespace desirepath::inline queries

@@ -7,15 +7,15 @@
 
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/queries/pathways.h"
-#include "desirepath/queries/state_names.h"
+#include "desirepath/queries/states.h"
 
 namespace desirepath::inline queries {
 
-struct Interval {
-  double low = 0, high = 0;
+/// So many of a whole, with an interval.
+struct ShareOf {
+  ShareOf(std::int64_t count, std::int64_t whole);
+  double share, low, high;
 };
-/// Wilson's, 95 %.
-Interval share_interval(std::int64_t count, std::int64_t of);
 
 struct StateGroupCell {
   std::size_t node = 0;  // of StateFlows
@@ -26,10 +26,12 @@ struct StateGroupCell {
   std::int64_t students = 0, group_students = 0, state_students = 0;
   // Of so large a difference from the other groups by chance; nothing where that may not be told.
   std::optional<double> q = std::nullopt;
-  bool is_more = false;  // the share within the group than that within the others
+  bool is_more = false;                            // the share within the group than that within the others
+  std::string period = {}, state = {}, name = {};  // of the node; its number, or "other"
 
-  double share() const { return static_cast<double>(students) / static_cast<double>(group_students); }
-  double share_of_state() const { return static_cast<double>(students) / static_cast<double>(state_students); }
+  /// Nothing where it may not be told.
+  std::optional<ShareOf> of_group() const;
+  std::optional<ShareOf> of_state() const;
 };
 
 struct StateGroups {
@@ -44,8 +46,7 @@ StateGroups states_by_group(const StateFlows& flows, const std::vector<std::vect
                             const StudentGroups& groups, const Disclosure& disclosure, const LabelNull& null);
 
 /// `by`: an attribute, or entry. Throws OptionError without a cohort, PrivacyError where no group is large enough.
-std::unique_ptr<Answer> answer_state_groups(const QueryInput& input, const std::string& by,
-                                            const StateNameSettings& names, const ChanceSettings& chance,
-                                            const Disclosure& disclosure);
+Answer answer_state_groups(const QueryInput& input, const std::string& by, const StateNameSettings& names,
+                           const ChanceSettings& chance, const Disclosure& disclosure);
 
 }  // namespace desirepath::inline queries

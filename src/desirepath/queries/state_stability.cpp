@@ -1,5 +1,3 @@
-#include "desirepath/queries/state_stability.h"
-
 #include <algorithm>
 
 #include "desirepath/queries/states.h"

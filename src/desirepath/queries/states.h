@@ -1,6 +1,10 @@
-// What each hidden state stands for: its share, and the courses that mark it; and which states students are in.
+// What each hidden state stands for: its share, and the courses that mark it; and what it is called: by these courses,
+// or as the user names it.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +19,11 @@ struct StateCourse {
   double probability = 0;  // p(taken | state)
   double lift = 0;         // against the share of all students in that period
   double information = 0;  // nats that the state says of it, where taken more than usual: rare courses say little
+  // Of those that are shown (disclosed_states.h).
+  Course listed = {};
+  std::string period_name = {};
+  std::string suffix = {};                            // to its name: "@1" where a state is kept through several periods
+  std::optional<std::int64_t> takers = std::nullopt;  // expected; nothing where the state's size is withheld
 };
 
 struct StateProfile {
@@ -42,5 +51,35 @@ std::string state_name(StateProfile profile, const Schema& schema, double studen
 
 /// `count` courses of each list. Courses under `least_probability` mark nothing.
 std::vector<StateProfile> profile_states(const Model& model, std::size_t count, double least_probability = 0.05);
+
+struct StateNameSettings {
+  std::map<std::string, std::string> names;
+
+  void declare(SettingVisitor& visit);
+};
+
+/// By (step, state).
+using StateNames = std::map<std::pair<Id, Id>, std::string>;
+
+/// Period "all": of every step. Throws OptionError for a period or state that is not there.
+StateNames given_names(const Model& model, const StateNameSettings& settings);
+
+/// Names of states of one step: those in use twice get the number of the state behind them.
+void tell_apart(std::vector<std::string>& names, const std::vector<Id>& states);
+
+/// The given names, else the courses that mark the states; no two of a step are the same.
+StateNames names_of_states(const std::vector<StateProfile>& profiles, const Schema& schema, const StateNames& given);
+
+/// Whether states are found again: the model fitted anew to students drawn with replacement.
+struct StateStability {
+  Id step = 0, state = 0;
+  double overlap = 0;  // mean over the refits of the Jaccard index with the state of most overlap (Hennig 2007)
+  double found = 0;    // share of the refits in which that is above one half
+};
+
+/// By the students of the cohort who were there, each in its most likely state. States that nobody is in have no entry.
+std::vector<StateStability> state_stability(const HiddenStates& states,
+                                            const std::vector<std::unique_ptr<Model>>& refits, const Cohort& cohort,
+                                            const Executor& executor);
 
 }  // namespace desirepath::inline queries

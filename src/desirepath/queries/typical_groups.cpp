@@ -1,10 +1,10 @@
-#include "desirepath/queries/typical_groups.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include <nlohmann/json.hpp>
+
+#include "desirepath/queries/typicality.h"
 
 namespace desirepath::inline queries {
 
@@ -35,26 +35,20 @@ std::optional<double> GroupPortrait::courses_in(const std::string& subject) cons
   return others > 0 ? std::nullopt : std::optional<double>(0);
 }
 
-nlohmann::ordered_json GroupPortrait::to_json(const Schema& schema) const {
+nlohmann::ordered_json GroupPortrait::to_json() const {
   nlohmann::ordered_json json;
   json["students"] = students;
   json["courses"] = courses;
-  if (has_subjects(schema)) json["subjects"] = subjects;
+  if (has_subjects) json["subjects"] = subjects;
   json["courses_in_major"] = in_major ? nlohmann::ordered_json(*in_major) : nlohmann::ordered_json();
   for (const auto& [subject, count] : by_subject)
     json["courses_by_subject"][subject] = count;
-  if (others > 0) {
-    json["courses_by_subject"]["others"] = others;
-    std::set<std::string> known;
-    for (const Course& course : schema.courses())
-      known.insert(subject_name(subject_of(course)));
-    for (const std::string& subject : known) {
-      if (!courses_in(subject)) json["courses_by_subject"].emplace(subject, nullptr);
-    }
-  }
+  if (others > 0) json["courses_by_subject"]["others"] = others;
+  for (const std::string& subject : withheld)
+    json["courses_by_subject"].emplace(subject, nullptr);
   json["most_taken"] = nlohmann::ordered_json::array();
   for (const auto& [course, share] : most_taken)
-    json["most_taken"].push_back({{"course", schema.course(course).name}, {"share", share}});
+    json["most_taken"].push_back({{"course", course.name}, {"share", share}});
   return json;
 }
 
@@ -66,6 +60,7 @@ std::optional<GroupPortrait> portray(const Cohort& cohort, const std::vector<std
   const Attribute* majors = major.empty() ? nullptr : &cohort.attribute(major);
   GroupPortrait portrait;
   portrait.students = std::ssize(students);
+  portrait.has_subjects = by_subject;
   const double count = std::max<double>(1, static_cast<double>(students.size()));
   std::map<std::string, std::pair<double, std::int64_t>> subjects;  // enrollments, students
   std::vector<std::int64_t> takers(static_cast<std::size_t>(schema.course_count()), 0);
@@ -106,12 +101,17 @@ std::optional<GroupPortrait> portray(const Cohort& cohort, const std::vector<std
       portrait.others += cell.first / count;
   }
   std::ranges::stable_sort(portrait.by_subject, std::ranges::greater(), &std::pair<std::string, double>::second);
+  std::set<std::string> known;
   for (Id course = 0; course < schema.course_count(); ++course) {
+    known.insert(subject_name(subject_of(schema.course(course))));
     const auto taking = static_cast<double>(takers[static_cast<std::size_t>(course)]);
     if (disclosure.rests(taking))
-      portrait.most_taken.emplace_back(course, disclosure.all_but_few(taking, count) / count);
+      portrait.most_taken.emplace_back(named(schema.course(course)), disclosure.all_but_few(taking, count) / count);
   }
-  std::ranges::stable_sort(portrait.most_taken, std::ranges::greater(), &std::pair<Id, double>::second);
+  for (const std::string& subject : known) {
+    if (!portrait.courses_in(subject)) portrait.withheld.push_back(subject);
+  }
+  std::ranges::stable_sort(portrait.most_taken, std::ranges::greater(), &std::pair<Named, double>::second);
   portrait.most_taken.resize(std::min(portrait.most_taken.size(), most_listed));
   return portrait;
 }

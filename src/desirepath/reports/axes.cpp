@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "desirepath/core/text.h"
-
 namespace desirepath::inline reports {
 
 void draw_y_axis(Svg& svg, const Frame& frame, const std::vector<double>& ticks, const TickText& text,
@@ -44,10 +42,6 @@ std::vector<double> ticks_between(double low, double high, int count) {
 std::string dashes_of(std::size_t number) {
   static const std::vector<std::string> all = {"", "7 3", "2 3", "9 3 2 3", "4 2 1 2"};
   return all[number % all.size()];
-}
-
-std::string percent(double share) {
-  return fixed(100 * share, share < 0.0995 ? 1 : 0) + " %";
 }
 
 }  // namespace desirepath::inline reports

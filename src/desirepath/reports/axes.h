@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "desirepath/core/rounded.h"
 #include "desirepath/reports/svg.h"
 
 namespace desirepath::inline reports {
@@ -37,8 +38,5 @@ std::vector<double> ticks_between(double low, double high, int count);
 
 /// Dashes by number: no colour is the only signal.
 std::string dashes_of(std::size_t number);
-
-/// 0.0312 -> "3.1 %", 0.31 -> "31 %".
-std::string percent(double share);
 
 }  // namespace desirepath::inline reports

@@ -1,53 +1,35 @@
-#include "desirepath/reports/calibration_figure.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "desirepath/core/text.h"
 #include "desirepath/reports/axes.h"
+#include "desirepath/reports/figures.h"
 #include "desirepath/reports/palette.h"
 
 namespace desirepath::inline reports {
 
-namespace {
-
-struct Interval {
-  double low = 0, high = 0;
-};
-
-/// 95 % of a share (Wilson): never empty, not even of 0 of n.
-Interval interval_of(double share, std::int64_t answers) {
-  constexpr double z = 1.96;
-  const auto n = static_cast<double>(answers);
-  const double center = (share + z * z / (2 * n)) / (1 + z * z / n);
-  const double reach = z / (1 + z * z / n) * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
-  return {std::max(0.0, center - reach), std::min(1.0, center + reach)};
-}
-
-}  // namespace
-
-Figure calibration_figure(const std::vector<CalibrationBin>& bins, const std::string& model, std::int64_t students) {
+Figure calibration_figure(std::vector<CalibrationBin> bins, const std::string& model, std::int64_t students) {
+  std::erase_if(bins, [](const CalibrationBin& bin) { return bin.answers <= 0; });
   double off = 0;
-  std::int64_t answers = 0, used = 0;
+  std::int64_t answers = 0;
   const CalibrationBin* worst = nullptr;
   const auto gap = [](const CalibrationBin& bin) {
     return std::sqrt(static_cast<double>(bin.answers)) * std::abs(bin.predicted - bin.observed);
   };
   for (const CalibrationBin& bin : bins) {
-    if (bin.answers <= 0) continue;
     answers += bin.answers;
-    ++used;
     off += std::abs(bin.predicted - bin.observed);
     if (worst == nullptr || gap(bin) > gap(*worst)) worst = &bin;
   }
   Sentence finding = sentence_of({"calibration_figure_none", "There are no answers to compare with what came true."});
   if (worst != nullptr) {
-    finding = sentence_of({"calibration_figure",
-                           "What the model gives a probability and how often it comes true differ by {0} points on "
-                           "average over {1}; the surest difference is where it says {2} and {3} took the course.",
-                           estimate},
-                          {fixed(100 * off / static_cast<double>(used), 1), counted(used, "bin", "bins"),
-                           percent(worst->predicted), percent(worst->observed)});
+    finding =
+        sentence_of({"calibration_figure",
+                     "What the model gives a probability and how often it comes true differ by {0} points on "
+                     "average over {1}; the surest difference is where it says {2} and {3} took the course.",
+                     estimate},
+                    {fixed(100 * off / static_cast<double>(bins.size()), 1), counted(std::ssize(bins), "bin", "bins"),
+                     percent(worst->predicted), percent(worst->observed)});
   }
   const std::string title = "Do the probabilities come true?";
   constexpr double height = 480;
@@ -58,14 +40,12 @@ Figure calibration_figure(const std::vector<CalibrationBin>& bins, const std::st
   draw_y_axis(svg, frame, ticks, text, "share that took the course");
   draw_x_axis(svg, frame, ticks, text, "probability that the model gave");
   svg.line({frame.x(0), frame.y(0)}, {frame.x(1), frame.y(1)}, quiet_ink, 1.2, "5 4");
-  Table table({{"predicted", 4}, {"observed", 4}, {"low", 4}, {"high", 4}, {"answers"}});
   const std::string colour = series_colour(0);
   double most = 1;
   for (const CalibrationBin& bin : bins)
     most = std::max(most, static_cast<double>(bin.answers));
   for (const CalibrationBin& bin : bins) {
-    if (bin.answers <= 0) continue;
-    const Interval range = interval_of(bin.observed, bin.answers);
+    const Interval range = bin.interval();
     const Point at{frame.x(bin.predicted), frame.y(bin.observed)};
     svg.line({at.x, frame.y(range.low)}, {at.x, frame.y(range.high)}, colour, 2);
     for (const double end : {range.low, range.high})
@@ -73,7 +53,6 @@ Figure calibration_figure(const std::vector<CalibrationBin>& bins, const std::st
     svg.circle(at, 3 + 3 * std::sqrt(static_cast<double>(bin.answers) / most), colour,
                concat("predicted ", percent(bin.predicted), ", observed ", percent(bin.observed), " of ",
                       with_separators(bin.answers), " answers"));
-    table.add_row({bin.predicted, bin.observed, range.low, range.high, bin.answers});
   }
   // How to read it, beside the field.
   const double x = frame.right() + 36, room = figure_width - x - 8;
@@ -98,7 +77,10 @@ Figure calibration_figure(const std::vector<CalibrationBin>& bins, const std::st
   const Sentence basis = sentence_of(
       {"calibration_figure_basis", "n = {0} students, {1} answers of {2}; intervals as if answers were independent"},
       {with_separators(students), with_separators(answers), model});
-  return {"calibration", title, finding, basis, svg.finish(), std::move(table)};
+  return {
+      "calibration", title,
+      finding,       basis,
+      svg.finish(),  calibration_table(std::move(bins), 4).pick({"predicted", "observed", "low", "high", "answers"})};
 }
 
 }  // namespace desirepath::inline reports

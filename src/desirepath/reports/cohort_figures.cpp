@@ -1,5 +1,3 @@
-#include "desirepath/reports/cohort_figures.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -9,6 +7,7 @@
 
 #include "desirepath/core/text.h"
 #include "desirepath/reports/axes.h"
+#include "desirepath/reports/figures.h"
 #include "desirepath/reports/palette.h"
 
 namespace desirepath::inline reports {
@@ -74,6 +73,20 @@ std::optional<std::pair<std::int64_t, std::int64_t>> two_peaks(const std::vector
     peaks = {first - smooth.begin(), second - smooth.begin()};
   }
   return peaks;
+}
+
+/// gaussian: students whom the fitted curve expects in a bin.
+Table bin_table(const std::vector<DisclosedBin>& bins,
+                const std::function<std::optional<double>(const DisclosedBin&)>& gaussian) {
+  const auto range = [](const DisclosedBin& bin) {
+    return bin.open                ? concat(bin.first, "+")
+           : bin.first == bin.last ? concat(bin.first)
+                                   : concat(bin.first, "-", bin.last);
+  };
+  return {bins,
+          {{"courses", range},
+           {"students", &DisclosedBin::students},
+           {"gaussian", gaussian, {.unit = "students", .decimals = 1}}}};
 }
 
 }  // namespace
@@ -170,22 +183,19 @@ Figure enrollment_areas(const DisclosedCohort& disclosed) {
   }
   svg.text({frame_left + plot.width / 2, figure_height - 8}, per, {text_size, "middle", quiet_ink});
 
-  std::vector<TableColumn> columns = {{disclosed.time}};
-  for (const std::string& group : series.groups)
-    columns.push_back({group});
-  Table table(columns);
-  for (std::size_t t = 0; t < times; ++t) {
-    std::vector<Cell> row = {series.times[t]};
-    for (const auto& group : series.enrollments)
-      row.emplace_back(group[t]);
-    table.add_row(std::move(row));
-  }
+  std::vector<ColumnOf<std::size_t>> columns = {
+      {disclosed.time, [names = series.times](std::size_t t) { return names[t]; }}};
+  for (std::size_t g = 0; g < series.groups.size(); ++g)
+    columns.push_back({series.groups[g],
+                       [counts = series.enrollments[g]](std::size_t t) { return counts[t]; },
+                       {.unit = "enrollments"}});
+  const Table table(RowNumbers{times}, std::move(columns));
   Sentence basis = sentence_of({"enrollments_basis", "n = {0} students"}, {with_separators(disclosed.students)});
   if (!series.note.empty()) {
     basis.add("; {0} (no cell rests on 1 to {1} students; at most 7 are named)",
               {series.note, std::to_string(disclosed.min_cell - 1)});
   }
-  return {"enrollments", title, finding, basis, svg.finish(), std::move(table)};
+  return {"enrollments", title, finding, basis, svg.finish(), table};
 }
 
 Figure course_histogram(const DisclosedCohort& disclosed) {
@@ -225,9 +235,9 @@ Figure course_histogram(const DisclosedCohort& disclosed) {
             sentence_of({"courses_per_student_withheld", "n = {0} students; how they differ is withheld"},
                         {with_separators(disclosed.students)}),
             svg.finish(),
-            Table({{"courses"}, {"students"}, {"gaussian", 1}})};
+            bin_table({}, [](const DisclosedBin&) { return std::optional<double>(); })};
   }
-  const auto density = [&](double value) {
+  const auto density = [=](double value) {
     const double z = (value - mean) / sd;
     return std::exp(-0.5 * z * z) / (sd * std::sqrt(2 * std::numbers::pi));
   };
@@ -277,23 +287,19 @@ Figure course_histogram(const DisclosedCohort& disclosed) {
   svg.text({frame_left + plot.width / 2, figure_height - 8}, "courses in all periods",
            {text_size, "middle", quiet_ink});
 
-  Table table({{"courses"}, {"students"}, {"gaussian", 1}});
-  bool merged = false;
-  for (const DisclosedBin& bin : bins) {
-    merged = merged || bin.last - bin.first + 1 > width;
-    double expected = 0;
+  const auto expected = [=](const DisclosedBin& bin) {
+    double sum = 0;
     for (std::int64_t v = bin.first; v <= bin.last && sd > 0; ++v)
-      expected += n * density(static_cast<double>(v));
-    table.add_row({bin.open                ? concat(bin.first, "+")
-                   : bin.first == bin.last ? concat(bin.first)
-                                           : concat(bin.first, "-", bin.last),
-                   bin.students, sd > 0 ? Cell(expected) : Cell()});
-  }
+      sum += n * density(static_cast<double>(v));
+    return value_if(sd > 0, sum);
+  };
+  const bool merged =
+      std::ranges::any_of(bins, [&](const DisclosedBin& bin) { return bin.last - bin.first + 1 > width; });
   Sentence basis =
       sentence_of({"courses_per_student_basis", "n = {0} students"}, {with_separators(disclosed.students)});
   if (merged)
     basis.add("; bins under {0} students are merged with their neighbours", {std::to_string(disclosed.min_cell)});
-  return {"courses-per-student", title, finding, basis, svg.finish(), std::move(table)};
+  return {"courses-per-student", title, finding, basis, svg.finish(), bin_table(bins, expected)};
 }
 
 }  // namespace desirepath::inline reports

@@ -1,10 +1,9 @@
-#include "desirepath/reports/evaluation_figures.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "desirepath/core/text.h"
 #include "desirepath/reports/axes.h"
+#include "desirepath/reports/figures.h"
 #include "desirepath/reports/palette.h"
 
 namespace desirepath::inline reports {
@@ -128,6 +127,7 @@ Figure error_by_size(const Evaluation& evaluation) {
 
 Figure best_of_models(const Evaluation& evaluation) {
   const Table best = evaluation.best_table();
+  const auto rows = best.rows();
   const std::string title = "Each model where it is best";
   const Sentence finding = sentence_of(
       {"best_finding", "Smaller errors and larger accuracies are better; K is the size that reached each."});
@@ -141,7 +141,7 @@ Figure best_of_models(const Evaluation& evaluation) {
   svg.line({16, top + 8}, {width - 16, top + 8}, quiet_ink);
   for (std::size_t r = 0; r < best.row_count(); ++r) {
     const double at = top + row_height * static_cast<double>(r + 1);
-    const std::vector<Cell>& row = best.rows()[r];
+    const std::vector<Cell>& row = rows[r];
     for (std::size_t i = 0; i < heads.size(); ++i) {
       const int decimals = i == 1 ? 4 : i == 3 ? 3 : 2;
       // A bound says "at least".

@@ -49,13 +49,6 @@ std::string element(std::string_view name, std::string_view attributes, const Pa
                 is_one ? escaped(paragraph.sentences.front().text) : spans(paragraph), "</", name, ">");
 }
 
-std::string page_cell(const Cell& cell, int decimals) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return escaped(*text);
-  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return with_separators(*whole);
-  if (const auto* real = std::get_if<double>(&cell); real && std::isfinite(*real)) return fixed(*real, decimals);
-  return "–";
-}
-
 /// What a column is sorted by where its text would not do.
 std::string sort_key(const Cell& cell) {
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) return concat(" data-v=\"", *whole, "\"");
@@ -68,41 +61,38 @@ std::string scrolling(std::string_view style, const std::string& label, const st
                 inside, "</div>\n");
 }
 
-/// How the cells of a column are set: numbers to the right, long texts with room.
-std::vector<std::string_view> column_styles(const Table& table) {
+/// How a cell is set: numbers to the right, long texts with room.
+std::string_view style_of(const Cell& cell, const Look& look) {
   constexpr std::size_t long_text = 30;
-  std::vector<std::string_view> styles(table.columns().size(), "");
-  for (const auto& row : table.rows()) {
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      const auto* text = std::get_if<std::string>(&row[c]);
-      if (row[c].index() >= 2) styles[c] = " class=\"n\"";
-      if (text != nullptr && styles[c].empty() && display_width(*text) > long_text) styles[c] = " class=\"w\"";
-    }
-  }
-  return styles;
+  if (is_set_as_number(cell, look)) return " class=\"n\"";
+  return display_width(cell_text(cell, look)) > long_text ? " class=\"w\"" : "";
 }
 
-std::string render_rows(const Table& table, const std::vector<std::string_view>& styles) {
-  std::string html = "<tbody>\n";
-  for (const auto& row : table.rows()) {
+std::string render_table(const Table& any, const std::string& caption, const std::string& attributes) {
+  const Table table = any.shown(Rendering::text);
+  const auto rows = table.rows();
+  std::string html = concat("<table", rows.size() > 2 ? " class=\"sorts\"" : "", attributes, "><caption dir=\"auto\">",
+                            escaped(caption), "</caption><thead><tr>");
+  std::vector<std::string_view> styles;
+  for (std::size_t c = 0; c < table.columns().size(); ++c) {
+    const Column& column = table.columns()[c];
+    std::string_view& style = styles.emplace_back();
+    for (const auto& row : rows)
+      style = style.empty() || is_set_as_number(row[c], column.look) ? style_of(row[c], column.look) : style;
+    html += concat("<th scope=\"col\"", style, ">", escaped(column.title()), "</th>");
+  }
+  html += "</tr></thead>\n<tbody>\n";
+  for (const auto& row : rows) {
     html += "<tr>";
     for (std::size_t c = 0; c < row.size(); ++c) {
-      const bool is_text = row[c].index() < 2;
-      html += concat(c == 0 ? "<th scope=\"row\"" : "<td", styles[c], is_text ? " dir=\"auto\"" : sort_key(row[c]), ">",
-                     page_cell(row[c], table.columns()[c].decimals), c == 0 ? "</th>" : "</td>");
+      const Look& look = table.columns()[c].look;
+      html += concat(c == 0 ? "<th scope=\"row\"" : "<td", styles[c],
+                     is_set_as_number(row[c], look) ? sort_key(row[c]) : " dir=\"auto\"", ">",
+                     escaped(cell_text(row[c], look, "–")), c == 0 ? "</th>" : "</td>");
     }
     html += "</tr>\n";
   }
-  return html + "</tbody>";
-}
-
-std::string render_table(const Table& table, const std::string& caption, const std::string& attributes) {
-  const std::vector<std::string_view> styles = column_styles(table);
-  std::string html = concat("<table", table.row_count() > 2 ? " class=\"sorts\"" : "", attributes,
-                            "><caption dir=\"auto\">", escaped(caption), "</caption><thead><tr>");
-  for (std::size_t c = 0; c < styles.size(); ++c)
-    html += concat("<th scope=\"col\"", styles[c], ">", escaped(table.columns()[c].name), "</th>");
-  return scrolling("", caption, html + "</tr></thead>\n" + render_rows(table, styles) + "</table>");
+  return scrolling("", caption, html + "</tbody></table>");
 }
 
 std::string folded(std::string_view what, const std::string& inside) {

@@ -1,5 +1,3 @@
-#include "desirepath/reports/portrait_figures.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -8,6 +6,7 @@
 
 #include "desirepath/core/text.h"
 #include "desirepath/reports/axes.h"
+#include "desirepath/reports/figures.h"
 #include "desirepath/reports/palette.h"
 
 namespace desirepath::inline reports {
@@ -149,7 +148,6 @@ Figure coursework_pies(const GroupPortrait& typical, const GroupPortrait& untypi
            {text_size, "start", quiet_ink});
   draw_x_axis(
       svg, frame, ticks, [](double tick) { return shortest(tick); }, "");
-  Table table({{"subject"}, {"most typical", 2}, {"least typical", 2}});
   for (std::size_t i = 0; i < slices.size(); ++i) {
     const Slice& slice = slices[i];
     const double y = frame.top + row_height * static_cast<double>(i) + 4;
@@ -158,10 +156,13 @@ Figure coursework_pies(const GroupPortrait& typical, const GroupPortrait& untypi
     svg.label({38, y + 18}, slice.subject, frame.left - 38 - 12, {text_size});
     draw_bar(svg, frame, y, slice, &Slice::typical);
     draw_bar(svg, frame, y + 15, slice, &Slice::untypical);
-    const auto cell = [](const std::optional<double>& courses) { return courses ? Cell(*courses) : Cell(); };
-    table.add_row({slice.subject, cell(slice.typical), cell(slice.untypical)});
   }
-  table.add_row({std::string("all courses"), typical.courses, untypical.courses});
+  std::vector<Slice> rows = slices;
+  rows.push_back({"all courses", typical.courses, untypical.courses, {}});
+  const Look courses{.unit = "courses", .decimals = 2};
+  Table table(std::move(rows), {{"subject", &Slice::subject},
+                                {"most typical", &Slice::typical, courses},
+                                {"least typical", &Slice::untypical, courses}});
   Sentence basis =
       sentence_of({"coursework_basis",
                    "n = {0} most typical and {1} least typical students; pies are as large as the number of courses"},
@@ -170,26 +171,15 @@ Figure coursework_pies(const GroupPortrait& typical, const GroupPortrait& untypi
   return {"coursework", title, finding, basis, svg.finish(), std::move(table)};
 }
 
-Figure typicality_histogram(const std::vector<TypicalityBin>& bins, bool merged) {
-  std::int64_t students = 0;
+Figure typicality_histogram(const ScoreHistogram& scores) {
+  const std::vector<ScoreBin>& bins = scores.bins;
+  const std::int64_t students = scores.students();
   double narrowest = 0;
-  for (const TypicalityBin& bin : bins) {
-    students += bin.students;
+  for (const ScoreBin& bin : bins) {
     const double width = bin.to - bin.from;
     if (width > 0 && (narrowest == 0 || width < narrowest)) narrowest = width;
   }
-  // The value that a share of the students lies under, within a bin as if evenly.
-  const auto quantile = [&](double share) {
-    double before = 0;
-    const double wanted = share * static_cast<double>(students);
-    for (const TypicalityBin& bin : bins) {
-      const auto here = static_cast<double>(bin.students);
-      if (here > 0 && before + here >= wanted) return bin.from + (bin.to - bin.from) * (wanted - before) / here;
-      before += here;
-    }
-    return bins.empty() ? 0.0 : bins.back().to;
-  };
-  const double middle = quantile(0.5), low = quantile(0.1);
+  const double middle = scores.quantile(0.5), low = scores.quantile(0.1);
   const std::string title = "How typical students are";
   const Sentence finding =
       students == 0 ? sentence_of({"typicality_figure_none", "There are no students to compare."})
@@ -200,27 +190,25 @@ Figure typicality_histogram(const std::vector<TypicalityBin>& bins, bool merged)
                                   {fixed(middle, 1), fixed(low, 1)});
   constexpr double height = 370;
   Svg svg(figure_width, height, title, finding.text);
-  const auto tall = [&](const TypicalityBin& bin) {
+  const auto tall = [&](const ScoreBin& bin) {
     const double width = bin.to - bin.from;
     return width > 0 ? static_cast<double>(bin.students) * narrowest / width : 0.0;
   };
   double most = 0;
-  for (const TypicalityBin& bin : bins)
+  for (const ScoreBin& bin : bins)
     most = std::max(most, tall(bin));
   const std::vector<double> y_ticks = axis_ticks(most, 5);
   const double from = bins.empty() ? 0 : bins.front().from,
                to = bins.empty() ? 1 : std::max(bins.back().to, from + 1e-9);
   const Frame frame{66, 48, figure_width - 66 - 20, height - 48 - 52, from, to, 0, y_ticks.back()};
   draw_y_axis(svg, frame, y_ticks, short_number, "students");
-  Table table({{"from", 2}, {"to", 2}, {"students"}});
-  for (const TypicalityBin& bin : bins) {
+  for (const ScoreBin& bin : bins) {
     const double left = frame.x(bin.from), right = frame.x(bin.to);
     const bool is_low = bin.to <= low + 1e-9;
     svg.rectangle(
         left + 0.5, frame.y(tall(bin)), right - left - 1, frame.bottom() - frame.y(tall(bin)),
         series_colour(is_low ? 5 : 4),
         concat(fixed(bin.from, 1), " to ", fixed(bin.to, 1), ": ", counted(bin.students, "student", "students")));
-    table.add_row({bin.from, bin.to, bin.students});
   }
   for (const double tick : ticks_between(from, to, 8)) {
     if (tick >= from && tick <= to)
@@ -241,8 +229,8 @@ Figure typicality_histogram(const std::vector<TypicalityBin>& bins, bool merged)
   Sentence basis = sentence_of({"typicality_figure_basis",
                                 "n = {0} students; all who score beyond an end of the axis are in the bin at that end"},
                                {with_separators(students)});
-  if (merged) basis.add("; small bins are merged with their neighbours, and drawn at their mean height");
-  return {"typicality", title, finding, basis, svg.finish(), std::move(table)};
+  if (scores.is_merged) basis.add("; small bins are merged with their neighbours, and drawn at their mean height");
+  return {"typicality", title, finding, basis, svg.finish(), scores.table()};
 }
 
 }  // namespace desirepath::inline reports

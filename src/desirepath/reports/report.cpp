@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
 
 #include "desirepath/core/error.h"
@@ -10,7 +9,6 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/queries/disclosed_states.h"
-#include "desirepath/queries/evidence_settings.h"
 #include "desirepath/queries/student_groups.h"
 #include "desirepath/reports/report_parts.h"
 #include "desirepath/reports/report_words.h"
@@ -76,54 +74,11 @@ std::vector<std::uint8_t> find_disclosed_courses(const Cohort& all, const Disclo
   return disclosed_courses;
 }
 
-/// Of every state: by the course that marks it most and that enough students take, by two where one would be the name
-/// of another state of that step too; else by its number.
-StateNames disclosed_names(const ReportContext& context) {
-  const ReportInput& input = context.input;
-  const Model& model = input.states.model();
-  if (model.hidden_states() == nullptr) return {};
-  constexpr std::size_t enough = 20;
-  const std::vector<std::uint8_t>& disclosed_courses = context.disclosed_courses(input.states);
-  std::vector<StateProfile> profiles;
-  std::map<std::pair<Id, std::string>, int> used;
-  const auto by_one = [&](StateProfile profile) {
-    profile.marking.resize(std::min<std::size_t>(1, profile.marking.size()));
-    return state_name(profile, model.schema());
-  };
-  for (DisclosedState& state : disclosed_states(input.states.stored, enough, context.disclosure).states) {
-    if (state.merged > 0) continue;
-    std::erase_if(state.profile.marking, [&](const StateCourse& entry) {
-      return disclosed_courses[static_cast<std::size_t>(entry.course)] == 0;
-    });
-    if (!state.profile.left && state.profile.marking.empty()) continue;
-    ++used[{state.profile.step, by_one(state.profile)}];
-    profiles.push_back(std::move(state.profile));
-  }
-  StateNames names = given_names(model, context.settings.names);
-  for (const StateProfile& profile : profiles) {
-    const std::string name = by_one(profile);
-    names.emplace(std::pair(profile.step, profile.state),
-                  used.at({profile.step, name}) > 1 ? state_name(profile, model.schema()) : name);
-  }
-  for (Id step = 0; step < model.hidden_states()->step_count(); ++step) {
-    std::vector<std::string> here;
-    std::vector<Id> states;
-    for (Id k = 0; k < model.hidden_states()->state_count(); ++k) {
-      here.push_back(names.emplace(std::pair(step, k), filled(words::state_number, {std::to_string(k)})).first->second);
-      states.push_back(k);
-    }
-    tell_apart(here, states);
-    for (std::size_t k = 0; k < here.size(); ++k)
-      names[{step, static_cast<Id>(k)}] = here[k];
-  }
-  return names;
-}
-
 PageSection summary_section(std::vector<Paragraph> points) {
   constexpr std::size_t most = 11;
   points.resize(std::min(points.size(), most));
   points.emplace_back(sentence_of(words::summary_last));
-  PageSection section{"summary", std::string(words::summary_title)};
+  PageSection section{"summary", words::summary_title};
   section.finding = sentence_of(words::summary_finding);
   section.points = std::move(points);
   return section;
@@ -161,16 +116,14 @@ ReportContext::ReportContext(const ReportInput& its_input, const ReportSettings&
       disclosed_to_answers(input.answers == nullptr
                                ? std::vector<std::uint8_t>()
                                : find_disclosed_courses(input.cohort, disclosed, input.answers->students, disclosure)),
-      state_names(disclosed_names(*this)),
-      prerequisites(ask_prerequisites(*this)) {}
+      state_names(input.states.model().hidden_states() == nullptr
+                      ? StateNames()
+                      : short_state_names(input.states.stored, its_settings.names, disclosed_to_states, disclosure)),
+      prerequisites(ask_for_pairs(*this)) {}
 
 const AskedModel* ReportContext::answering() const {
   if (input.answers != nullptr) return input.answers;
   return states() == nullptr ? &input.states : nullptr;
-}
-
-std::string ReportContext::course(const Schema& schema, Id number) const {
-  return full_name(schema.course(number));
 }
 
 bool is_headline(std::string_view name) {
@@ -192,13 +145,12 @@ Page make_report(const ReportInput& input, const ReportSettings& settings) {
     return settings.sections.empty() || std::ranges::find(settings.sections, name) != settings.sections.end();
   };
   Page page;
-  page.title = settings.title.empty() ? std::string(words::title) : settings.title;
+  page.title = settings.title.empty() ? words::title : settings.title;
   page.subtitle = input.subtitle.empty() ? Paragraph(sentence_of(words::subtitle)) : input.subtitle;
-  page.headline = {
-      {"headline_students", with_separators(context.disclosed.students), std::string(words::students)},
-      {"headline_courses", with_separators(context.disclosed.courses_taken()), std::string(words::courses)},
-      {"headline_enrollments", with_separators(context.disclosed.enrollments), std::string(words::enrollments)},
-      {"headline_periods", std::to_string(input.cohort.schema().period_count()), std::string(words::periods)}};
+  page.headline = {{"headline_students", with_separators(context.disclosed.students), words::students},
+                   {"headline_courses", with_separators(context.disclosed.courses_taken()), words::courses},
+                   {"headline_enrollments", with_separators(context.disclosed.enrollments), words::enrollments},
+                   {"headline_periods", std::to_string(input.cohort.schema().period_count()), words::periods}};
   page.footer = sentence_of(words::footer, {std::to_string(context.disclosure.least())});
   std::vector<Paragraph> points, missing;
   std::optional<PageSection> card;
@@ -213,7 +165,7 @@ Page make_report(const ReportInput& input, const ReportSettings& settings) {
     if (part.section) page.sections.push_back(std::move(*part.section));
   }
   if (!missing.empty()) {
-    PageSection section{"missing", std::string(words::missing_title)};
+    PageSection section{"missing", words::missing_title};
     section.finding = sentence_of(words::missing_finding);
     section.notes = std::move(missing);
     const bool ends_with_card = !page.sections.empty() && page.sections.back().id == "card";

@@ -2,8 +2,6 @@
 // and first of all in ten lines what they say. Values in, a page out; nothing on it rests on few students.
 #pragma once
 
-#include <array>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,22 +10,16 @@
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/evaluation/model_evaluation.h"
 #include "desirepath/models/model_file.h"
-#include "desirepath/queries/chance.h"
-#include "desirepath/queries/state_names.h"
+#include "desirepath/queries/pathways.h"
+#include "desirepath/queries/states.h"
 #include "desirepath/reports/html_page.h"
-#include "desirepath/reports/sankey.h"
 
 namespace desirepath::inline reports {
-
-inline std::span<const std::string_view> value_names(RibbonWidth) {
-  static constexpr std::array<std::string_view, 2> names = {"flow", "probability"};
-  return names;
-}
 
 struct ReportSettings {
   std::string title;
   std::vector<std::string> sections;  // empty: all
-  RibbonWidth width = RibbonWidth::flow;
+  FlowWidth width = FlowWidth::flow;
   std::vector<std::string> highlight;  // states, one a period from the first on
   std::string by;
   std::int64_t students = 5000;

@@ -1,10 +1,9 @@
 // What the page begins and ends with: the data, and how everything was made.
-#include <algorithm>
 #include <cmath>
 
 #include "desirepath/core/rounded.h"
 #include "desirepath/core/text.h"
-#include "desirepath/reports/cohort_description.h"
+#include "desirepath/reports/figures.h"
 #include "desirepath/reports/report_parts.h"
 #include "desirepath/reports/report_words.h"
 
@@ -15,9 +14,9 @@ namespace {
 /// How a model was trained and what came of it, from its record.
 Table model_table(const StoredModel& stored, const std::string& cohort_fingerprint, const Disclosure& disclosure) {
   const TrainingRecord& training = stored.training;
-  Table rows({{std::string(words::field)}, {std::string(words::value)}});
-  const auto add = [&](std::string_view field, std::string value) {
-    if (!value.empty()) rows.add_row({std::string(field), std::move(value)});
+  std::vector<std::pair<std::string, std::string>> rows;
+  const auto add = [&](std::string_view field, const std::string& value) {
+    if (!value.empty()) rows.emplace_back(field, value);
   };
   const auto yes_or_no = [](bool answer) { return std::string(answer ? words::yes : words::no); };
   add(words::card_name, stored.model->name());
@@ -41,23 +40,23 @@ Table model_table(const StoredModel& stored, const std::string& cohort_fingerpri
   for (const std::string& warning : training.warnings) {
     if (is_disclosed) add(words::card_warning, warning);
   }
-  return rows;
+  using Row = std::pair<std::string, std::string>;
+  return {std::move(rows), {{words::field, &Row::first}, {words::value, &Row::second}}};
 }
 
 }  // namespace
 
 ReportPart data_part(const ReportContext& context) {
   const DisclosedCohort& disclosed = context.disclosed;
-  CohortDescription description(context.input.cohort, disclosed);
-  description.choose_table("courses");
   const std::string students = with_separators(disclosed.students), mean = fixed(disclosed.mean_courses, 1),
                     courses = with_separators(disclosed.courses_taken());
-  PageSection section{"data", std::string(words::data_title)};
+  PageSection section{"data", words::data_title};
   section.finding = sentence_of(
       words::data_finding, {students, mean, courses, std::to_string(context.input.cohort.schema().period_count())});
-  section.figures = {{description.figures()[0], sentence_of(words::areas_reading)},
-                     {description.figures()[1], sentence_of(words::histogram_reading)}};
-  section.tables.push_back({"popular", std::string(words::popular_caption), description.table(), {}, true});
+  section.figures = {{enrollment_areas(disclosed), sentence_of(words::areas_reading)},
+                     {course_histogram(disclosed), sentence_of(words::histogram_reading)}};
+  section.tables.push_back(
+      {"popular", words::popular_caption, disclosed.course_table(context.input.cohort.schema()), {}, true});
   return {std::move(section),
           {sentence_of(words::data_point, {students, with_separators(disclosed.enrollments), courses, mean})},
           {}};
@@ -65,11 +64,11 @@ ReportPart data_part(const ReportContext& context) {
 
 ReportPart card_part(const ReportContext& context) {
   const ReportInput& input = context.input;
-  PageSection section{"card", std::string(words::card_title)};
+  PageSection section{"card", words::card_title};
   section.finding = sentence_of(words::card_finding);
   section.text = input.remarks;
-  if (const Table filters = filter_table(context.disclosed); filters.row_count() > 0)
-    section.tables.push_back({"filters", std::string(words::card_filters), filters});
+  if (const Table filters = context.disclosed.filter_table(); filters.row_count() > 0)
+    section.tables.push_back({"filters", words::card_filters, filters});
   const bool is_two = input.answers != nullptr;
   const auto add = [&](const char* id, std::string_view role, const AskedModel& asked) {
     section.tables.push_back({id,

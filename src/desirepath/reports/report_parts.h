@@ -10,7 +10,6 @@
 #include "desirepath/queries/inference_accuracy.h"
 #include "desirepath/queries/prerequisites.h"
 #include "desirepath/reports/axes.h"
-#include "desirepath/reports/prerequisite_graph.h"
 #include "desirepath/reports/report.h"
 #include "desirepath/transcripts/cohort_summary.h"
 
@@ -25,23 +24,9 @@ struct ReportPart {
 
 struct ReportContext;
 
-/// Pairs of courses where one opens the other, as far as they may be told.
-struct FoundPrerequisites {
-  std::vector<PrerequisitePair> pairs;  // found or declared, the best first
-  DeclaredPrerequisites declared;
-  bool has_list = false;  // some prerequisite is declared
-  PrerequisiteBounds bounds;
-  std::int64_t students = 0;  // compared
-
-  /// Nothing where a pair is neither found nor declared.
-  std::optional<PrerequisiteKind> kind_of(const PrerequisitePair& pair) const;
-  /// Found and not listed, or found where there is no list.
-  bool is_new(const PrerequisitePair& pair) const;
-  std::int64_t count(PrerequisiteKind kind) const;
-};
-
-/// Asked once for all sections. Nothing where no model answers, there is one period, or no section wants it.
-std::optional<FoundPrerequisites> ask_prerequisites(const ReportContext& context);
+/// Found or declared; asked once for all sections. Nothing where no model answers, there is one period, or no section
+/// wants it.
+std::optional<Prerequisites> ask_for_pairs(const ReportContext& context);
 
 /// What the sections share.
 struct ReportContext {
@@ -52,16 +37,21 @@ struct ReportContext {
   const Disclosure& disclosure;
   DisclosedCohort disclosed;  // of the cohort as it was given
   std::vector<std::uint8_t> disclosed_to_states, disclosed_to_answers;
-  StateNames state_names;                           // of every state, by courses that may be told; empty without states
-  std::optional<FoundPrerequisites> prerequisites;  // where there is an answering model and a period before another
+  StateNames state_names;                      // of every state, by courses that may be told; empty without states
+  std::optional<Prerequisites> prerequisites;  // where there is an answering model and a period before another
+  SettingValues no_settings;                   // questions are asked with settings of their own types
 
   /// The model that answers, null: none does.
   const AskedModel* answering() const;
   /// The model that judges single students: the answering one, else the one with the states.
   const AskedModel& judging() const { return answering() != nullptr ? *answering() : input.states; }
   const HiddenStates* states() const { return input.states.model().hidden_states(); }
-  RandomStream stream(const char* section) const { return RandomStream(input.seed).child("report").child(section); }
-  std::string course(const Schema& schema, Id number) const;
+  RandomStream stream() const { return RandomStream(input.seed).child("report"); }
+  RandomStream stream(const char* section) const { return stream().child(section); }
+  /// For a question about a model and its students.
+  QueryInput about(const AskedModel& asked) const {
+    return {asked.stored, &asked.students, nullptr, no_settings, false, true, stream(), input.executor, input.progress};
+  }
   /// Of each course of a model, whether it may be named: of all students and of those it is asked about.
   const std::vector<std::uint8_t>& disclosed_courses(const AskedModel& asked) const {
     return &asked == &input.states ? disclosed_to_states : disclosed_to_answers;

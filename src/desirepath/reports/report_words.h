@@ -11,7 +11,7 @@ namespace desirepath::inline reports {
 
 namespace words {
 
-using Text = std::string_view;
+using Text = const char*;
 
 // The page.
 inline constexpr Text language = "en";

@@ -1,13 +1,12 @@
-#include "desirepath/reports/sankey.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 
 #include "desirepath/core/text.h"
-#include "desirepath/queries/enrolled_steps.h"
+#include "desirepath/queries/pathways.h"
 #include "desirepath/reports/axes.h"
+#include "desirepath/reports/figures.h"
 #include "desirepath/reports/palette.h"
 #include "desirepath/reports/sankey_layout.h"
 
@@ -26,15 +25,6 @@ std::size_t step_count(const StateFlows& flows) {
   for (const PathNode& node : flows.nodes)
     steps = std::max(steps, static_cast<std::size_t>(node.step) + 1);
   return steps;
-}
-
-double student_count(const StateFlows& flows) {
-  if (flows.students > 0) return flows.students;
-  double students = 0;
-  for (const PathNode& node : flows.nodes) {
-    if (node.step == 0) students += node.students;
-  }
-  return students;
 }
 
 /// How many are in a node: what is told of it may be less than there are.
@@ -60,25 +50,18 @@ std::string number_words(const PathNode& node) {
   return is_one_state(node) ? concat("state ", node.states.front(), ": ") : "";
 }
 
-std::string words_of(const StateFlows& flows, const std::vector<std::size_t>& nodes) {
-  std::vector<std::string> names;
-  for (const std::size_t node : nodes)
-    names.push_back(flows.nodes[node].name);
-  return join(names, " → ");
-}
-
-SankeyGraph graph_of(const StateFlows& flows, RibbonWidth width) {
+SankeyGraph graph_of(const StateFlows& flows, FlowWidth width) {
   SankeyGraph graph;
   std::vector<double> in(flows.nodes.size(), 0), out(flows.nodes.size(), 0);
   for (const PathFlow& flow : flows.flows) {
-    const double value = width == RibbonWidth::flow ? flow.students : flow.probability;
+    const double value = width == FlowWidth::flow ? flow.students : flow.probability;
     graph.links.push_back({flow.from, flow.to, value});
     out[flow.from] += value;
     in[flow.to] += value;
   }
   for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
     const double least = std::max(in[n], out[n]);
-    graph.nodes.push_back({static_cast<std::size_t>(flows.nodes[n].step), width == RibbonWidth::flow
+    graph.nodes.push_back({static_cast<std::size_t>(flows.nodes[n].step), width == FlowWidth::flow
                                                                               ? std::max(least, flows.nodes[n].students)
                                                                               : std::max(least, 0.05)});
   }
@@ -207,11 +190,11 @@ constexpr std::string_view rim =
     "paint-order=\"stroke\" stroke=\"#FFFFFF\" stroke-width=\"3\" stroke-linejoin=\"round\"";
 
 /// Over the columns; where they are narrow the word stands over the first alone.
-void draw_periods(Svg& svg, const StateFlows& flows, const Schema& schema, const Panel& panel, bool is_narrow) {
+void draw_periods(Svg& svg, const StateFlows& flows, const Panel& panel, bool is_narrow) {
   const std::size_t columns = step_count(flows);
   const double room = columns < 2 ? panel.width : panel.width / static_cast<double>(columns - 1) - 12;
   for (std::size_t c = 0; c < columns; ++c) {
-    const std::string& name = schema.period(static_cast<Id>(c));
+    const std::string& name = flows.periods[c];
     const bool is_number = number_in<int>(name).has_value();
     std::string words = is_number && (c == 0 || !is_narrow) ? concat("period ", name) : name;
     if (!is_narrow && c < flows.steps.size()) words += concat(": ", enrolled_count(flows.steps[c]), " enrolled");
@@ -221,10 +204,10 @@ void draw_periods(Svg& svg, const StateFlows& flows, const Schema& schema, const
   }
 }
 
-Sentence basis_of(const StateFlows& flows, RibbonWidth width) {
+Sentence basis_of(const StateFlows& flows, FlowWidth width) {
   Sentence basis = sentence_of({"sankey_basis", "n = {0} students; ribbons as wide as "},
-                               {with_separators(rounded(student_count(flows)))});
-  basis.add(width == RibbonWidth::flow ? "their students" : "the probability for who is in the state they come from");
+                               {with_separators(rounded(flows.students))});
+  basis.add(width == FlowWidth::flow ? "their students" : "the probability for who is in the state they come from");
   basis.add(", coloured by the number of that state within its period");
   if (std::ranges::any_of(flows.nodes, [](const PathNode& node) { return node.kind != NodeKind::states; }))
     basis.add("; students who were not enrolled are in no state");
@@ -239,16 +222,12 @@ Sentence basis_of(const StateFlows& flows, RibbonWidth width) {
   return basis;
 }
 
-Table table_of(const StateFlows& flows, const Schema& schema) {
-  Table table({{"period"}, {"from"}, {"to"}, {"students"}, {"probability", 3}});
+Table table_of(const StateFlows& flows) {
   std::vector<PathFlow> sorted = flows.flows;
   std::ranges::stable_sort(sorted, {},
                            [&](const PathFlow& flow) { return std::pair(flows.nodes[flow.from].step, flow.from); });
-  for (const PathFlow& flow : sorted) {
-    table.add_row({schema.period(flows.nodes[flow.from].step), flows.nodes[flow.from].name, flows.nodes[flow.to].name,
-                   rounded(flow.students), flow.probability});
-  }
-  return table;
+  return flow_table(std::move(sorted))
+      .pick({"period", {"state", "from"}, {"next_state", "to"}, "whole_students", "probability"});
 }
 
 /// The first path through states alone; null where none can be told.
@@ -259,17 +238,16 @@ const StatePath* most_frequent(const StateFlows& flows) {
 }
 
 Sentence finding_of(const StateFlows& flows, const std::vector<std::size_t>& highlight) {
-  const double all = student_count(flows);
   if (!highlight.empty()) {
     const PathFlow* next = nullptr;
     for (const PathFlow& flow : flows.flows) {
       if (flow.from == highlight.back() && (next == nullptr || flow.probability > next->probability)) next = &flow;
     }
     const auto disclosed = std::ranges::find(flows.paths, highlight, &StatePath::nodes);
-    Sentence finding = sentence_of({"sankey_highlight", "The path {0}"}, {words_of(flows, highlight)});
+    Sentence finding = sentence_of({"sankey_highlight", "The path {0}"}, {path_words(flows, highlight, " → ")});
     if (disclosed != flows.paths.end())
       finding.add(" is taken by {0} students, {1}",
-                  {with_separators(rounded(disclosed->students)), percent(disclosed->students / all)});
+                  {with_separators(rounded(disclosed->students)), percent(disclosed->share)});
     if (next != nullptr) {
       finding.add(
           disclosed != flows.paths.end() ? "; leads most often, by {0}, to {1}" : " leads most often, by {0}, to {1}",
@@ -287,8 +265,8 @@ Sentence finding_of(const StateFlows& flows, const std::vector<std::size_t>& hig
                                      "Of {0} paths that can be told, the most frequent one of students enrolled in "
                                      "every period is {1}: {2} students, {3}."};
     return sentence_of(is_first ? of_all : of_enrolled,
-                       {with_separators(std::ssize(flows.paths)), words_of(flows, first->nodes),
-                        with_separators(rounded(first->students)), percent(first->students / all)});
+                       {with_separators(std::ssize(flows.paths)), first->words,
+                        with_separators(rounded(first->students)), percent(first->share)});
   }
   const auto largest = std::ranges::find_if(flows.flows, [&](const PathFlow& flow) {
     return flows.nodes[flow.from].kind == NodeKind::states && flows.nodes[flow.to].kind == NodeKind::states;
@@ -309,7 +287,7 @@ struct NameLines {
 /// Beside a node, about its middle.
 void draw_name(Svg& svg, const StateFlows& flows, const PathNode& node, Point middle, double room,
                const NameLines& lines, const TextStyle& style) {
-  const double all = std::max(student_count(flows), 1e-12);
+  const double all = std::max(flows.students, 1e-12);
   const std::string name = lines.has_count ? node.name : concat(mark_of(node), "  ", node.name);
   const std::size_t used = wrapped(name, style.bold ? room / 1.1 : room, style.size, lines.of_name).size();
   const double height = line_height * static_cast<double>(used + (lines.has_count ? 1 : 0));
@@ -369,7 +347,7 @@ std::size_t most_nodes(const StateFlows& flows) {
 
 }  // namespace
 
-Figure state_sankey(const StateFlows& flows, const Schema& schema, const SankeyOptions& options) {
+Figure state_sankey(const StateFlows& flows, const SankeyOptions& options) {
   const std::string title = "How students move between states";
   const Sentence finding = finding_of(flows, options.highlight);
   const std::size_t columns = std::max<std::size_t>(1, step_count(flows)), rows = most_nodes(flows);
@@ -383,7 +361,7 @@ Figure state_sankey(const StateFlows& flows, const Schema& schema, const SankeyO
   Svg svg(figure_width, panel.top + height + 14, title, finding.text);
   const SankeyLayout layout = lay_out(graph_of(flows, options.width), {height, 8, pitch});
   const Strength strength = strengths_of(flows, options.highlight);
-  draw_periods(svg, flows, schema, panel, false);
+  draw_periods(svg, flows, panel, false);
   draw_ribbons(svg, flows, layout, strength, panel, !options.highlight.empty());
   draw_nodes(svg, flows, layout, strength, panel);
   for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
@@ -394,7 +372,7 @@ Figure state_sankey(const StateFlows& flows, const Schema& schema, const SankeyO
     draw_name(svg, flows, flows.nodes[n], {x, middle}, column + 1 == columns ? figure_width - x - 6 : room, lines,
               {text_size, "start", is_on ? ink : quiet_ink, is_on && !options.highlight.empty()});
   }
-  return {"sankey", title, finding, basis_of(flows, options.width), svg.finish(), table_of(flows, schema)};
+  return {"sankey", title, finding, basis_of(flows, options.width), svg.finish(), table_of(flows)};
 }
 
 std::vector<StatePath> contrasting_paths(const StateFlows& flows) {
@@ -407,19 +385,17 @@ std::vector<StatePath> contrasting_paths(const StateFlows& flows) {
   return paths;
 }
 
-Figure sankey_contrast(const StateFlows& flows, const Schema& schema, RibbonWidth width) {
+Figure sankey_contrast(const StateFlows& flows, FlowWidth width) {
   const std::vector<StatePath> paths = contrasting_paths(flows);
   if (paths.size() < 2)
-    return state_sankey(flows, schema, {width, paths.empty() ? std::vector<std::size_t>() : paths.front().nodes});
-  const double all = std::max(student_count(flows), 1e-12);
+    return state_sankey(flows, {width, paths.empty() ? std::vector<std::size_t>() : paths.front().nodes});
   const std::string title = "Two paths through the states";
   const bool has_absent =
       std::ranges::any_of(flows.nodes, [](const PathNode& n) { return n.kind != NodeKind::states; });
   Sentence finding = sentence_of({"sankey_paths", "The most frequent path "});
   if (has_absent) finding.add("of students enrolled in every period ");
   const auto add_path = [&](std::string_view clause, const StatePath& path) {
-    finding.add(clause,
-                {words_of(flows, path.nodes), with_separators(rounded(path.students)), percent(path.students / all)});
+    finding.add(clause, {path.words, with_separators(rounded(path.students)), percent(path.share)});
   };
   add_path("is {0} ({1} students, {2})", paths[0]);
   add_path("; the most frequent one that ends elsewhere is {0} ({1} students, {2}).", paths[1]);
@@ -435,9 +411,9 @@ Figure sankey_contrast(const StateFlows& flows, const Schema& schema, RibbonWidt
     svg.text({panel.left, 16}, p == 0 ? "The most frequent path" : "The most frequent one to another end",
              {head_size, "start", ink, true});
     svg.text({panel.left, 34},
-             concat(with_separators(rounded(paths[p].students)), " students (", percent(paths[p].students / all), ")"),
+             concat(with_separators(rounded(paths[p].students)), " students (", percent(paths[p].share), ")"),
              {text_size, "start", quiet_ink});
-    draw_periods(svg, flows, schema, panel, true);
+    draw_periods(svg, flows, panel, true);
     draw_ribbons(svg, flows, layout, strength, panel, true);
     draw_nodes(svg, flows, layout, strength, panel);
     for (std::size_t n = 0; n < flows.nodes.size(); ++n) {
@@ -450,7 +426,7 @@ Figure sankey_contrast(const StateFlows& flows, const Schema& schema, RibbonWidt
     }
   }
   draw_key(svg, flows, layout, margin, key_top, key_width, row_height);
-  return {"sankey-paths", title, finding, basis_of(flows, width), svg.finish(), table_of(flows, schema)};
+  return {"sankey-paths", title, finding, basis_of(flows, width), svg.finish(), table_of(flows)};
 }
 
 }  // namespace desirepath::inline reports

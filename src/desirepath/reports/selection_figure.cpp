@@ -1,11 +1,10 @@
-#include "desirepath/reports/selection_figure.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "desirepath/core/text.h"
 #include "desirepath/reports/axes.h"
+#include "desirepath/reports/figures.h"
 #include "desirepath/reports/palette.h"
 
 namespace desirepath::inline reports {

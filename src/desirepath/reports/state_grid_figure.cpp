@@ -1,14 +1,10 @@
-#include "desirepath/reports/state_grid_figure.h"
-
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <map>
 #include <set>
 
 #include "desirepath/core/text.h"
-#include "desirepath/queries/evidence_settings.h"
 #include "desirepath/reports/axes.h"
+#include "desirepath/reports/figures.h"
 #include "desirepath/reports/palette.h"
 
 namespace desirepath::inline reports {
@@ -31,23 +27,23 @@ std::string group_of(const Course& course, Grouping by) {
 }
 
 /// The finest that leaves a reader groups to see.
-Grouping grouping_of(const StateGrid& grid, const Schema& schema) {
+Grouping grouping_of(const DisclosedGrid& grid) {
   constexpr std::size_t most = 40;
   for (const Grouping by : {Grouping::concentration, Grouping::subject}) {
     std::set<std::string> names;
     for (const GridCourse& entry : grid.courses)
-      names.insert(group_of(schema.course(entry.course), by));
+      names.insert(group_of(entry.listed, by));
     if (names.size() <= most) return by;
   }
   return Grouping::school;
 }
 
 /// The largest first.
-std::vector<Group> groups_of(const StateGrid& grid, const Schema& schema) {
+std::vector<Group> groups_of(const DisclosedGrid& grid) {
   std::map<std::string, Group> by_name;
-  const Grouping by = grouping_of(grid, schema);
+  const Grouping by = grouping_of(grid);
   for (const GridCourse& entry : grid.courses)
-    by_name[group_of(schema.course(entry.course), by)].courses.push_back(&entry);
+    by_name[group_of(entry.listed, by)].courses.push_back(&entry);
   std::vector<Group> groups;
   for (auto& [name, group] : by_name) {
     group.name = name;
@@ -113,7 +109,7 @@ double strength_of(double confidence, std::size_t states) {
   return 0.12 + 0.88 * std::clamp((confidence - guess) / (1 - guess), 0.0, 1.0);
 }
 
-Sentence finding_of(const std::vector<Group>& groups, const StateGrid& grid) {
+Sentence finding_of(const std::vector<Group>& groups, const DisclosedGrid& grid) {
   if (grid.courses.empty()) return sentence_of({"grid_none", "No course can be told."});
   std::int64_t in_main = 0;
   const Group* purest = nullptr;
@@ -130,11 +126,11 @@ Sentence finding_of(const std::vector<Group>& groups, const StateGrid& grid) {
                       estimate},
                      {with_separators(in_main), with_separators(std::ssize(grid.courses)), purest->name,
                       std::to_string(purest->in_main), std::to_string(purest->courses.size()),
-                      std::to_string(purest->main_state), grid.states[static_cast<std::size_t>(purest->main_state)]});
+                      std::to_string(purest->main_state), grid.names[static_cast<std::size_t>(purest->main_state)]});
 }
 
 /// Returns where it ends.
-double draw_legend(Svg& svg, const StateGrid& grid) {
+double draw_legend(Svg& svg, const DisclosedGrid& grid) {
   std::set<Id> used;
   for (const GridCourse& entry : grid.courses)
     used.insert(entry.state);
@@ -147,7 +143,7 @@ double draw_legend(Svg& svg, const StateGrid& grid) {
     const std::string colour = series_colour(state);
     svg.rectangle(x, y, 24, 17, colour);
     svg.text({x + 12, y + 13}, std::to_string(state), {text_size, "middle", text_colour_on(colour), true});
-    svg.label({x + 32, y + 13}, grid.states[static_cast<std::size_t>(state)], width - 32, {text_size});
+    svg.label({x + 32, y + 13}, grid.names[static_cast<std::size_t>(state)], width - 32, {text_size});
     ++place;
   }
   const std::size_t rows = (place + 1) / 2;
@@ -155,10 +151,10 @@ double draw_legend(Svg& svg, const StateGrid& grid) {
   double x = grid_margin;
   svg.text({x, y + 13}, "how sure:", {text_size, "start", quiet_ink});
   x += 62;
-  const double guess = 1 / static_cast<double>(std::max<std::size_t>(2, grid.states.size()));
+  const double guess = 1 / static_cast<double>(std::max<std::size_t>(2, grid.names.size()));
   for (int i = 0; i < 5; ++i) {
     const double confidence = guess + (1 - guess) * i / 4;
-    const std::string colour = translucent(series_colour(0), strength_of(confidence, grid.states.size()));
+    const std::string colour = translucent(series_colour(0), strength_of(confidence, grid.names.size()));
     svg.rectangle(x, y, 46, 17, colour);
     svg.text({x + 23, y + 13}, fixed(100 * confidence, 0) + " %", {small_size, "middle", text_colour_on(colour)});
     x += 48;
@@ -166,18 +162,16 @@ double draw_legend(Svg& svg, const StateGrid& grid) {
   return y + 40;
 }
 
-void draw_cell(Svg& svg, const GridCourse& entry, const StateGrid& grid, const Schema& schema, const Cells& cells,
-               Point at) {
-  const Course& course = schema.course(entry.course);
-  const std::string colour = translucent(series_colour(entry.state), strength_of(entry.confidence, grid.states.size()));
+void draw_cell(Svg& svg, const GridCourse& entry, const DisclosedGrid& grid, const Cells& cells, Point at) {
+  const std::string colour = translucent(series_colour(entry.state), strength_of(entry.confidence, grid.names.size()));
   const std::string number = std::to_string(entry.state), on = text_colour_on(colour);
   svg.open_group(concat("class=\"course\" data-course=\"", entry.course, "\" data-state=\"", number, "\""),
-                 concat(full_name(course), ": state ", number, " (", grid.states[static_cast<std::size_t>(entry.state)],
-                        "), ", percent(entry.confidence), " sure"));
+                 concat(full_name(entry.listed), ": state ", number, " (", entry.state_name, "), ",
+                        percent(entry.confidence), " sure"));
   svg.box(at.x, at.y, cells.width, cells.height,
           concat("fill=\"", colour, "\" stroke=\"", series_colour(entry.state), "\""));
   if (cells.named) {
-    svg.text({at.x + 6, at.y + 19}, fitted(course.name, cells.width - 26, small_size), {small_size, "start", on});
+    svg.text({at.x + 6, at.y + 19}, fitted(entry.listed.name, cells.width - 26, small_size), {small_size, "start", on});
     svg.text({at.x + cells.width - 5, at.y + 19}, number, {small_size, "end", on, true});
   } else {
     svg.text({at.x + cells.width / 2, at.y + 15}, number, {small_size, "middle", on, true});
@@ -187,8 +181,8 @@ void draw_cell(Svg& svg, const GridCourse& entry, const StateGrid& grid, const S
 
 }  // namespace
 
-Figure state_grid_figure(const StateGrid& grid, const Schema& schema) {
-  const std::vector<Group> groups = groups_of(grid, schema);
+Figure state_grid_figure(const DisclosedGrid& grid) {
+  const std::vector<Group> groups = groups_of(grid);
   const std::string title = "Which state takes which courses";
   const Sentence finding = finding_of(groups, grid);
   const Cells cells = cells_for(grid.courses.size());
@@ -206,19 +200,20 @@ Figure state_grid_figure(const StateGrid& grid, const Schema& schema) {
     for (std::size_t i = 0; i < group.courses.size(); ++i) {
       const GridCourse& entry = *group.courses[i];
       const std::size_t column = i % cells.a_row, row = i / cells.a_row;
-      draw_cell(svg, entry, grid, schema, cells,
+      draw_cell(svg, entry, grid, cells,
                 {at.x + static_cast<double>(column) * (cells.width + cells.gap),
                  at.y + head + static_cast<double>(row) * (cells.height + cells.gap)});
     }
   }
-  Table table({{"group"}, {"course"}, {"state"}, {"name"}, {"confidence", 2}, {"enrollments"}});
+  DisclosedGrid drawn;
   for (const Group& group : groups) {
     for (const GridCourse* entry : group.courses) {
-      table.add_row({group.name, full_name(schema.course(entry->course)), std::int64_t{entry->state},
-                     grid.states[static_cast<std::size_t>(entry->state)], entry->confidence,
-                     std::int64_t{std::llround(entry->enrollments)}});
+      drawn.courses.push_back(*entry);
+      drawn.courses.back().group = group.name;
     }
   }
+  const Table table =
+      drawn.table().pick({{"group", "group"}, "course", "state", "name", "confidence", {"takers", "enrollments"}});
   Sentence basis = sentence_of(
       {"grid_basis",
        "n = {0} students; states of {1}; confidence is that of a taker of whom nothing else is known, were "
@@ -226,7 +221,7 @@ Figure state_grid_figure(const StateGrid& grid, const Schema& schema) {
       {with_separators(grid.students), grid.period == "all" ? "all periods" : concat("period ", grid.period)});
   if (grid.withheld > 0)
     basis.add("; {0} resting on few students left out", {counted(grid.withheld, "course", "courses")});
-  return {"state-grid", title, finding, basis, svg.finish(), std::move(table)};
+  return {"state-grid", title, finding, basis, svg.finish(), table};
 }
 
 }  // namespace desirepath::inline reports

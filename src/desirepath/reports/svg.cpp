@@ -253,23 +253,6 @@ std::vector<std::string> wrapped(std::string_view words, double room, double siz
   return result;
 }
 
-std::vector<double> axis_ticks(double largest, int count) {
-  if (!(largest > 0)) return {0, 1};
-  const double rough = largest / count;
-  const double power = std::pow(10, std::floor(std::log10(rough)));
-  double factor = 1;
-  for (const double tried : {1.0, 2.0, 2.5, 5.0, 10.0}) {
-    factor = tried;
-    if (factor * power >= rough * 0.999) break;
-  }
-  // Divided by a whole number 3 tenths are 0.3; times 0.1 they are not.
-  const double whole = power < 1 ? std::round(1 / power) : 1 / power;
-  std::vector<double> ticks;
-  for (int i = 0; ticks.empty() || ticks.back() < largest * 0.999; ++i)
-    ticks.push_back(i * factor / whole);
-  return ticks;
-}
-
 std::string short_number(double value) {
   const auto with_unit = [](double scaled, const char* unit) {
     std::string text = fixed(scaled, scaled < 10 && scaled != std::floor(scaled) ? 1 : 0);

@@ -63,8 +63,6 @@ std::string fitted(std::string_view words, double room, double size);
 /// In at most `lines` lines, broken at spaces; what does not fit is cut.
 std::vector<std::string> wrapped(std::string_view words, double room, double size, std::size_t lines);
 
-/// Round values that cover 0 .. largest in about `count` steps.
-std::vector<double> axis_ticks(double largest, int count);
 /// 1500000 -> "1.5 M", 12000 -> "12 k".
 std::string short_number(double value);
 

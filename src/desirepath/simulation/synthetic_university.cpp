@@ -1,7 +1,6 @@
 #include "desirepath/simulation/synthetic_university.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -185,27 +184,16 @@ void SyntheticSummary::add(const SyntheticSummary& other) {
     returns[i].add(other.returns[i]);
 }
 
-nlohmann::ordered_json SyntheticFiles::to_json() const {
-  nlohmann::ordered_json json = {
-      {"folder", folder}, {"students", summary.students}, {"enrollments", summary.enrollments}};
-  if (!last_complete_term.empty()) json["last_complete_term"] = last_complete_term;
-  return json;
-}
-
-Table SyntheticFiles::table() const {
-  Table table({{"folder"}, {"students"}, {"enrollments"}});
-  table.add_row({folder, summary.students, summary.enrollments});
-  return table;
-}
-
-void SyntheticFiles::print(std::ostream& out) const {
-  out << "wrote " << folder << "/enrollments.csv: " << counted(summary.students, "student", "students") << ", "
-      << counted(summary.enrollments, "enrollment", "enrollments") << "; courses.csv and truth.json beside it\n";
-  if (!last_complete_term.empty()) {
-    out << "complete up to " << last_complete_term << "; "
-        << counted(summary.rows_of_unfinished_year, "enrollment", "enrollments")
-        << " of the unfinished year after it\n";
-  }
+Answer SyntheticFiles::answer() const {
+  Answer answer;
+  answer.set({{"folder", folder}, {"students", summary.students}, {"enrollments", summary.enrollments}});
+  answer.say("wrote ", folder, "/enrollments.csv: ", counted(summary.students, "student", "students"), ", ",
+             counted(summary.enrollments, "enrollment", "enrollments"), "; courses.csv and truth.json beside it");
+  if (last_complete_term.empty()) return answer;
+  answer.set("last_complete_term", last_complete_term);
+  answer.say("complete up to ", last_complete_term, "; ",
+             counted(summary.rows_of_unfinished_year, "enrollment", "enrollments"), " of the unfinished year after it");
+  return answer;
 }
 
 SyntheticUniversity::SyntheticUniversity(const SyntheticOptions& options)

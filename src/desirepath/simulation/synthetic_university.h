@@ -76,15 +76,12 @@ struct SyntheticSummary {
 };
 
 /// What was written where.
-class SyntheticFiles : public Answer {
- public:
+struct SyntheticFiles {
   std::string folder;
   std::string last_complete_term;  // edition 3
   SyntheticSummary summary;
 
-  nlohmann::ordered_json to_json() const override;
-  Table table() const override;
-  void print(std::ostream& out) const override;
+  Answer answer() const;
 };
 
 /// In memory: the catalog, and any student on demand.

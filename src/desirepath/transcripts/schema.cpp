@@ -58,6 +58,18 @@ bool Schema::has_same_bits(const Schema& other) const {
   return periods_ == other.periods_ && std::ranges::equal(courses_, other.courses_, {}, &Course::name, &Course::name);
 }
 
+Named named(const Course& course) {
+  return {course.name, full_name(course)};
+}
+
+Table course_table(std::vector<Course> courses) {
+  return {std::move(courses), {{"course", &Course::name}, {"label", &Course::label}, {"subject", &Course::subject}}};
+}
+
+std::string full_name(const Course& course) {
+  return course.label.empty() ? course.name : concat(course.name, " ", course.label);
+}
+
 nlohmann::ordered_json Schema::to_json() const {
   nlohmann::ordered_json json;
   json["periods"] = periods_;

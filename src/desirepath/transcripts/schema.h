@@ -11,6 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "desirepath/core/table.h"
 #include "desirepath/core/types.h"
 
 namespace desirepath::inline transcripts {
@@ -26,6 +27,12 @@ struct Course {
   std::map<std::string, std::string> attributes;  // further columns of the course file
   bool operator==(const Course&) const = default;
 };
+/// Its name; for people with its label, where it has one.
+Named named(const Course& course);
+/// As people read it.
+std::string full_name(const Course& course);
+/// Name, label and subject: the nodes of a graph of courses.
+Table course_table(std::vector<Course> courses);
 
 class Schema {
  public:

@@ -136,40 +136,23 @@ void check_split_targets(const std::filesystem::path& folder, Overwrite overwrit
     check_target(file_of(folder, part), overwrite);
 }
 
-SplitFiles write_split(const Cohort& cohort, const Split& split, const std::filesystem::path& folder,
-                       Overwrite overwrite, const std::atomic<bool>* interrupt) {
+Answer write_split(const Cohort& cohort, const Split& split, const std::filesystem::path& folder, Overwrite overwrite,
+                   const std::atomic<bool>* interrupt) {
   check_split_targets(folder, overwrite);
-  SplitFiles written;
+  Answer written;
   FileSet files(folder, overwrite);
+  auto part = part_names.begin();
   for (const auto* students : {&split.training, &split.validation, &split.hold_out}) {
     if (interrupt != nullptr && interrupt->load()) throw Interrupted("interrupted; nothing is written");
-    const char* part = part_names[written.parts.size()];
-    const std::filesystem::path file = file_of(folder, part);
+    const std::filesystem::path file = file_of(folder, *part);
     cohort.select(*students).to_archive().write(files.add(file.filename().string(), FileAccess::owner));
-    written.parts.push_back({part, file, std::ssize(*students)});
+    written.set(students == &split.hold_out ? "hold_out" : *part,
+                {{"file", file.string()}, {"students", students->size()}});
+    written.say("wrote ", file.string(), ": ", counted(std::ssize(*students), "student", "students"));
+    ++part;
   }
   files.commit(interrupt);
   return written;
-}
-
-nlohmann::ordered_json SplitFiles::to_json() const {
-  nlohmann::ordered_json json;
-  for (const Part& part : parts)
-    json[part.name == "hold-out" ? "hold_out" : part.name] = {{"file", part.file.string()},
-                                                              {"students", part.students}};
-  return json;
-}
-
-Table SplitFiles::table() const {
-  Table table({{"part"}, {"file"}, {"students"}});
-  for (const Part& part : parts)
-    table.add_row({part.name, part.file.string(), part.students});
-  return table;
-}
-
-void SplitFiles::print(std::ostream& out) const {
-  for (const Part& part : parts)
-    out << "wrote " << part.file.string() << ": " << counted(part.students, "student", "students") << '\n';
 }
 
 }  // namespace desirepath::inline transcripts

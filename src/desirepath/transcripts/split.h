@@ -43,26 +43,11 @@ Split split_by_attribute(const Cohort& cohort, std::string_view attribute, std::
 
 Split split_students(const Cohort& cohort, const SplitOptions& options, const RandomStream& stream);
 
-/// The parts as files.
-class SplitFiles : public Answer {
- public:
-  struct Part {
-    std::string name;
-    std::filesystem::path file;
-    std::int64_t students = 0;
-  };
-  std::vector<Part> parts;
-
-  nlohmann::ordered_json to_json() const override;
-  Table table() const override;
-  void print(std::ostream& out) const override;
-};
-
 /// Throws FileError where write_split would: to be asked before long work.
 void check_split_targets(const std::filesystem::path& folder, Overwrite overwrite);
 /// training.cohort, validation.cohort and hold-out.cohort, in a folder that is made where it is missing.
 /// All of them or none; none with Interrupted where `interrupt` is set before the last is whole.
-SplitFiles write_split(const Cohort& cohort, const Split& split, const std::filesystem::path& folder,
-                       Overwrite overwrite, const std::atomic<bool>* interrupt = nullptr);
+Answer write_split(const Cohort& cohort, const Split& split, const std::filesystem::path& folder, Overwrite overwrite,
+                   const std::atomic<bool>* interrupt = nullptr);
 
 }  // namespace desirepath::inline transcripts
