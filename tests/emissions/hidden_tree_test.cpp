@@ -58,7 +58,7 @@ class HiddenTrees : public testing::TestWithParam<Id> {
 
 TEST_P(HiddenTrees, SparseCountsAreTheDenseOnes) {
   const HiddenTree tree(start());
-  ASSERT_EQ(tree.parameters().fault(), "");
+  ASSERT_EQ(tree.parameters().fault(), std::nullopt);
   const TimingRows timings(pool_.rows, shape, Retakes::learned);
   ASSERT_GE(timings.groups().size(), 3U);
   const std::vector<double> weight = weights();
@@ -145,7 +145,7 @@ TEST(HiddenTree, RowsWhoseProductsVanishAreDoneInLogarithms) {
   }
   p.retake = RowMatrix::Zero(many + 1, 1);
   p.centres = {Vector::Constant(2, 0.5), RowMatrix::Constant(many + 1, 2, 0.5), Vector::Zero(1)};
-  ASSERT_EQ(p.fault(), "");
+  ASSERT_EQ(p.fault(), std::nullopt);
   const HiddenTree tree(p);
   BinaryMatrixBuilder taken(many + 1), none(many + 1);
   for (const Id count : {0, 3, 200, 260, 301}) {

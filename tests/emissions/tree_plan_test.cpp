@@ -51,7 +51,7 @@ class TreePlans : public testing::Test {
     p.retake = RowMatrix::Constant(shape.courses, shape.periods, 0.2);
     p.centres = {p.initial, RowMatrix::Constant(shape.courses, shape.periods + 1, 0.25),
                  Vector::Constant(shape.periods, 0.2)};
-    EXPECT_EQ(p.fault(), "");
+    EXPECT_EQ(p.fault(), std::nullopt);
     return HiddenTree(std::move(p));
   }
   HiddenTree bushy_tree(Id states) const { return tree(states, {-1, 0, 0, 0, 1, 1, 2, 2, 3, 4, 4, 6, 9, 9}); }

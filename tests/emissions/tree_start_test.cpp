@@ -154,7 +154,7 @@ TEST_F(TreeStarts, NoThreadChangesABit) {
   for (const int threads : {1, 2, 3, 7, 64}) {
     const HiddenTreeParameters found =
         test::started_tree(pool_.rows, shape, weights_, options, RandomStream(34), Executor(threads));
-    EXPECT_EQ(found.fault(), "");
+    EXPECT_EQ(found.fault(), std::nullopt);
     if (!first) first = found;
     EXPECT_EQ(found.parents, first->parents) << threads;
     EXPECT_EQ(found.initial, first->initial) << threads;

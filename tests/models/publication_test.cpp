@@ -97,7 +97,7 @@ TEST(Publication, HiddenValuesOfFewStudentsHaveTheCoursesOwnShares) {
   const auto& trees = dynamic_cast<const HiddenTreeEmission&>(*chain.parameters().emissions.front()).trees();
   std::int64_t as_the_course = 0;
   for (const auto& tree : trees) {
-    EXPECT_EQ(tree->parameters().fault(), "");
+    EXPECT_EQ(tree->parameters().fault(), std::nullopt);
     for (Index row = 0; row < tree->parameters().timing.rows(); ++row) {
       Vector share = shares.row(row / 8).transpose();
       for (double& p : share)

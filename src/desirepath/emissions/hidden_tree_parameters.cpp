@@ -25,7 +25,7 @@ bool rows_are_positive_distributions(const RowMatrix& matrix) {
 
 }  // namespace
 
-std::string HiddenTreeParameters::fault() const {
+std::optional<std::string> HiddenTreeParameters::fault() const {
   const Index count = courses(), h = states(), values = periods() + 1;
   if (count < 1 || h < 1 || periods() < 1 || periods() > most_timing_periods) return "an empty hidden tree";
   if (transition.rows() != count * h || transition.cols() != h || timing.rows() != count * h ||
@@ -49,7 +49,7 @@ std::string HiddenTreeParameters::fault() const {
     return ((values_of.array() >= 0) && (values_of.array() < 1)).all();
   };
   if (!is_share(retake) || !is_share(centres.retake)) return "a retake's probability outside 0 .. 1";
-  return {};
+  return std::nullopt;
 }
 
 void HiddenTreeParameters::save(ArchiveWriter& archive, const std::string& prefix) const {
@@ -72,8 +72,7 @@ HiddenTreeParameters HiddenTreeParameters::load(const ArchiveReader& archive, co
   loaded.timing = archive.read_matrix(prefix + ".timing");
   loaded.retake = archive.read_matrix(prefix + ".retake");
   loaded.centres = {vector(".centre_states"), archive.read_matrix(prefix + ".centre_timing"), vector(".centre_retake")};
-  const std::string fault = loaded.fault();
-  if (!fault.empty()) archive.refuse("damaged: " + fault);
+  if (const auto fault = loaded.fault()) archive.refuse("damaged: " + *fault);
   return loaded;
 }
 

@@ -2,6 +2,7 @@
 // parent's (a hidden Chow-Liu tree over timings). docs/models/hidden_tree.md.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "desirepath/core/archive.h"
@@ -30,7 +31,7 @@ struct HiddenTreeParameters {
   Id states() const { return static_cast<Id>(initial.size()); }
   Id periods() const { return static_cast<Id>(retake.cols()); }
   /// Empty, or what is wrong: shapes, a circle, probabilities that are not above 0 or do not sum to one.
-  std::string fault() const;
+  std::optional<std::string> fault() const;
   void save(ArchiveWriter& archive, const std::string& prefix) const;
   /// Throws ArchiveError.
   static HiddenTreeParameters load(const ArchiveReader& archive, const std::string& prefix);

@@ -76,7 +76,7 @@ LikelihoodKind choose_kind(const std::optional<std::string>& name, const Model& 
 }
 
 /// Students of one value of the attribute; 0 where it is not known.
-std::vector<std::int64_t> groups_of(const Attribute& attribute) {
+std::vector<std::int64_t> group_numbers(const Attribute& attribute) {
   std::vector<std::int64_t> groups;
   for (const Id code : attribute.codes)
     groups.push_back(code + 1);
@@ -287,7 +287,7 @@ Answer answer_score(const QueryInput& input) {
   const std::vector<double>& ranked = students.ranked();
   students.percentile_all = percentiles(ranked, std::vector<std::int64_t>(ranked.size(), 0));
   students.percentile = percentiles(ranked, groups_by_presence(cohort, settings.disclosure.least()));
-  if (group != nullptr) students.in_group = percentiles(ranked, groups_of(*group));
+  if (group != nullptr) students.in_group = percentiles(ranked, group_numbers(*group));
   const auto contrast = contrast_typical(
       cohort, students.percentile, std::llround(settings.contrast * static_cast<double>(cohort.student_count())),
       settings.major.empty() ? usual_major(cohort) : settings.major, settings.disclosure);

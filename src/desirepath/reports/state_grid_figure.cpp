@@ -39,7 +39,7 @@ Grouping grouping_of(const DisclosedGrid& grid) {
 }
 
 /// The largest first.
-std::vector<Group> groups_of(const DisclosedGrid& grid) {
+std::vector<Group> course_groups(const DisclosedGrid& grid) {
   std::map<std::string, Group> by_name;
   const Grouping by = grouping_of(grid);
   for (const GridCourse& entry : grid.courses)
@@ -182,7 +182,7 @@ void draw_cell(Svg& svg, const GridCourse& entry, const DisclosedGrid& grid, con
 }  // namespace
 
 Figure state_grid_figure(const DisclosedGrid& grid) {
-  const std::vector<Group> groups = groups_of(grid);
+  const std::vector<Group> groups = course_groups(grid);
   const std::string title = "Which state takes which courses";
   const Sentence finding = finding_of(groups, grid);
   const Cells cells = cells_for(grid.courses.size());
