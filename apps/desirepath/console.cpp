@@ -45,14 +45,16 @@ void Console::print_json(const std::string& verb, const Answer& answer) const {
   has_printed_json_ = true;
   answer.write_json("desirepath/" + verb + "/1", [](const std::string& marked) {
     const std::string text = render_settings(marked, "--");
+    const std::string_view whole = text;
+    std::size_t begin = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
-      if (!is_turn(text, i)) {
-        std::cout << text[i];
-        continue;
-      }
-      std::cout << "\\u" << turn_digits(text, i);  // the same text to a program, and no command to a terminal
+      if (!is_turn(text, i)) continue;
+      // The same text to a program, and no command to a terminal.
+      std::cout << whole.substr(begin, i - begin) << "\\u" << turn_digits(text, i);
       i += 2;
+      begin = i + 1;
     }
+    std::cout << whole.substr(begin);
   });
 }
 

@@ -1,5 +1,6 @@
 #include <array>
 #include <csignal>
+#include <iostream>
 
 #include <malloc.h>
 #include <sys/resource.h>
@@ -35,6 +36,7 @@ int main(int count, char** arguments) {
   // quarter of the time in page faults.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  std::ios::sync_with_stdio(false);  // nothing here writes through C's streams
   Program program;
   for (AddVerb* add : verbs)
     add(program);

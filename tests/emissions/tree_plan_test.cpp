@@ -184,7 +184,8 @@ TEST_F(TreePlans, NoThreadAndNoKeptPlanChangesABit) {
 TEST_F(TreePlans, RowsOfWeightZeroAndNoRowsAtAllCountNothing) {
   const HiddenTree model = bushy_tree(5);
   const std::vector<double> nothing(weights_.size(), 0.0);
-  for (const double value : HiddenTreePasses(timings_).expect(model, nothing, Executor(2)).counts.values())
+  const HiddenTreeExpectation weightless = HiddenTreePasses(timings_).expect(model, nothing, Executor(2));
+  for (const double value : weightless.counts.values())
     ASSERT_EQ(value, 0);
   const EvidenceBatch nobody = test::odd_students(0, shape, RandomStream(24));
   const RowPool none = pool_rows(nobody, std::vector<PeriodRange>{{0, 3}});

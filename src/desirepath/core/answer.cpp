@@ -26,6 +26,10 @@ void Answer::set(std::string name, const nlohmann::ordered_json& value) {
   fields_.push_back({std::move(name), std::make_shared<const nlohmann::ordered_json>(value)});
 }
 
+void Answer::set_null(std::string name) {
+  set(std::move(name), nlohmann::ordered_json());
+}
+
 void Answer::set(const nlohmann::ordered_json& fields) {
   for (const auto& [name, value] : fields.items())
     set(name, value);

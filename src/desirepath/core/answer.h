@@ -22,10 +22,10 @@ class Answer {
   /// Fields of the JSON object; they stand in the order in which they come.
   void set(std::string name, const nlohmann::ordered_json& value);
   void set(const nlohmann::ordered_json& fields);
-  /// Null where there is none.
+  void set_null(std::string name);
   template <class Value>
   void set(std::string name, const std::optional<Value>& value) {
-    set(std::move(name), value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json());
+    value ? set(std::move(name), *value) : set_null(std::move(name));
   }
   /// A table of one row whose cells are fields.
   void add_row(const std::string& name, const Table& table);

@@ -83,9 +83,11 @@ class CommitteeFit : public TrainingRun {
 
   /// One member about to be trained, with what its training refers to.
   struct Member {
+    Member(FitOptions its_options, const TrainingContext& its_context)
+        : options(std::move(its_options)), context(its_context) {}
     FitOptions options;
     TrainingContext context;
-    std::unique_ptr<Training> training = {};
+    std::unique_ptr<Training> training;
   };
 
   FitResult train() override {
