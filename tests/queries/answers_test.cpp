@@ -71,7 +71,7 @@ std::vector<Question> questions() {
       {"infer", {{"known-periods", one("old 1")}}, true, true, true, false},
       {"infer", {{"known-periods", one("old 1")}, {"total", true}, {"refits", std::int64_t{2}}}},
       {"infer", {{"paper-task", true}}, false, true, false, false},
-      {"infer", {{"took", one("old c1@old 1")}}, true, false},
+      {"infer", {{"took", one("old c1@old 1")}, {"explain", std::int64_t{2}}}, true, false},
       {"sample", {{"count", std::int64_t{3}}}, true, false},
       {"sample", {{"known-periods", one("old 1")}, {"count", std::int64_t{1}}}},
       {"score"},

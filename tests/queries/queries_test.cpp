@@ -1,5 +1,6 @@
 // Questions through the catalog, on few bits, against enumeration of all worlds.
 #include <cmath>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -79,6 +80,56 @@ TEST_P(Questions, InferEqualsEnumeration) {
   ASSERT_EQ(json["left"].size(), 1U);  // only of the last period nothing is known
   EXPECT_NEAR(json["left"][0]["probability"].get<double>(),
               truth(known, 0, [](const World& world) { return world.left[2]; }), 1e-10);
+}
+
+TEST_P(Questions, InferExplainsByWhatChangesWithoutEachThingKnown) {
+  const SettingValues settings = {{"took", std::vector<std::string>{named(0, 0)}},
+                                  {"not", std::vector<std::string>{named(1, 0), named(2, 1)}},
+                                  {"explain", std::int64_t{9}}};
+  const auto json = ask("infer", settings);
+  // Known: one course of the first period, and something not taken in each of two.
+  const auto known = [&](bool course, bool rest_of_first, bool rest_of_second) {
+    EvidenceBuilder builder(3, 3);
+    builder.begin_student("anyone");
+    PeriodEvidence first, second;
+    if (course) first.taken = {schema().bit(0, 0)};
+    if (rest_of_first) first.exceptions = {schema().bit(0, 1)};
+    if (rest_of_second) second.exceptions = {schema().bit(1, 2)};
+    builder.add(first);
+    builder.add(second);
+    builder.add({});
+    return std::move(builder).build();
+  };
+  const auto odds = [](double p) { return std::log(p) - std::log1p(-p); };
+  std::set<std::string> seen;
+  double last = 0;
+  std::string last_asked;
+  for (const auto& row : json["reasons"]) {
+    const Id bit = schema().bit(schema().require_period(row["period"].get<std::string>()),
+                                schema().require_course(row["course"].get<std::string>()));
+    const bool is_course = !row["known_course"].is_null();
+    const bool is_first = row["known_period"] == schema().period(0);
+    const auto p = [&](const EvidenceBatch& evidence) {
+      return truth(evidence, 0, [&](const World& world) { return world.taken[static_cast<std::size_t>(bit)]; });
+    };
+    const double with = p(known(true, true, true)),
+                 without = p(known(!is_course, is_course || !is_first, is_course || is_first));
+    EXPECT_NEAR(row["probability"].get<double>(), with, 1e-10);
+    EXPECT_NEAR(row["without"].get<double>(), without, 1e-10);
+    const double change = row["log_odds"].get<double>();
+    if (with > 0 && with < 1) {
+      EXPECT_NEAR(change, odds(with) - odds(without), 1e-8);
+    }
+    const std::string asked = row["period"].get<std::string>() + row["course"].get<std::string>();
+    if (asked == last_asked) {
+      EXPECT_LE(std::abs(change), last);
+    }
+    last = std::abs(change);
+    last_asked = asked;
+    seen.insert(row["known_period"].get<std::string>() + (is_course ? "a course" : "the rest"));
+  }
+  EXPECT_EQ(seen.size(), 3U);
+  EXPECT_GE(json["reasons"].size(), 18U);
 }
 
 TEST_P(Questions, SampleDrawsTheJointDistribution) {

@@ -10,6 +10,7 @@
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/models/year_spread.h"
 #include "desirepath/queries/evidence_settings.h"
+#include "desirepath/queries/infer_reasons.h"
 #include "desirepath/queries/infer_totals.h"
 #include "desirepath/queries/inference_accuracy.h"
 #include "desirepath/queries/refits.h"
@@ -29,6 +30,7 @@ struct InferSettings {
   Conditioning method = Conditioning::linear;
   std::optional<Id> top;
   double min_probability = 0;
+  std::optional<Id> explain;
   bool total = false, paper_task = false;
   std::filesystem::path training;
   RefitSettings refits;
@@ -46,6 +48,11 @@ struct InferSettings {
               .at_least(1),
           top);
     visit(Setting("min-probability", "only courses at least this likely").at_least(0).at_most(1), min_probability);
+    visit(Setting("explain",
+                  "what moves each probability most: so many courses taken, or periods of which the rest is known "
+                  "not to be taken")
+              .at_least(1),
+          explain);
     visit(Setting("total", "expected takers of each course, over all the students: seats to plan"), total);
     visit(Setting("paper-task",
                   "the second period of COHORT's students from their first and last, and how often that was right"),
@@ -105,9 +112,42 @@ Table inferred_table(std::vector<Inferred> rows, const std::shared_ptr<const Inf
            {"standard_error", [of](const Row& row) { return value_if(of->is_sampled, row.standard_error); }}}};
 }
 
+/// How much what is known of a student moves a probability, of a row of `rows`.
+Table reasons_table(std::vector<Reason> reasons, const std::vector<Inferred>& rows,
+                    const std::shared_ptr<const InferredOf>& of) {
+  const auto asked = std::make_shared<const std::vector<Inferred>>(rows);
+  const auto row_of = [asked](const Reason& reason) -> const Inferred& { return (*asked)[reason.asked]; };
+  return {
+      std::move(reasons),
+      {{"student", [=](const Reason& reason) { return of->name(row_of(reason).student); }},
+       {"period", [=](const Reason& reason) { return of->period(row_of(reason).bit); }},
+       {"course", [=](const Reason& reason) { return of->course(row_of(reason).bit).name; }},
+       {"known_period", [of](const Reason& reason) { return of->schema.period(reason.period); }},
+       {"known_course",
+        [of](const Reason& reason) { return reason.bit ? std::optional(of->course(*reason.bit).name) : std::nullopt; }},
+       {"probability", &Reason::probability, share(3)},
+       {"without", &Reason::without, share(3)},
+       {"log_odds", [](const Reason& reason) { return reason.change(); }}}};
+}
+
+/// One line for each of the rows that something moves.
+void say_reasons(Answer& answer, std::span<const Inferred> rows, std::size_t first, const std::vector<Reason>& reasons,
+                 const InferredOf& of) {
+  auto at = std::ranges::lower_bound(reasons, first, {}, &Reason::asked);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::vector<std::string> parts;
+    for (; at != reasons.end() && at->asked == first + i; ++at) {
+      const std::string what = at->bit ? of.course(*at->bit).name : std::string("no other course");
+      parts.push_back(concat(what, " in period ", of.schema.period(at->period), at->change() < 0 ? " " : " +",
+                             fixed(at->change(), 2)));
+    }
+    if (!parts.empty()) answer.say("  ", of.course(rows[i].bit).name, ": ", join(parts, ", "));
+  }
+}
+
 /// Of the first students: what is known of each, and period by period what they take.
 void say_students(Answer& answer, const std::vector<Inferred>& rows, const std::vector<Leaving>& leaving,
-                  const std::shared_ptr<const InferredOf>& of) {
+                  const std::vector<Reason>& reasons, const std::shared_ptr<const InferredOf>& of) {
   const std::int64_t wanted = std::min(of->students.student_count(), listed_students);
   auto at = rows.begin();
   for (std::int64_t s = 0; s < wanted; ++s) {
@@ -123,6 +163,7 @@ void say_students(Answer& answer, const std::vector<Inferred>& rows, const std::
         return row.student != s || of->schema.period_of(row.bit) != period;
       });
       answer.show(inferred_table({at, next}, of).pick({"full_name", "probability", "anyone"}), "  ");
+      say_reasons(answer, {at, next}, static_cast<std::size_t>(at - rows.begin()), reasons, *of);
       at = next;
     }
   }
@@ -290,6 +331,9 @@ Answer answer_infer(const QueryInput& input) {
   const bool for_people = input.for_people && !settings.total;
   const Id top = settings.top.value_or(for_people ? listed_courses : schema.course_count());
   if (settings.total) settings.disclosure.require(evidence.student_count());
+  if (settings.explain && (settings.total || settings.paper_task))
+    throw OptionError(concat(setting_name("explain"), " is of one student at a time: not with ",
+                             setting_name(settings.total ? "total" : "paper-task")));
 
   Answer answer;
   answer.set({{"model", model.name()}, {"students", evidence.student_count()}});
@@ -389,10 +433,23 @@ Answer answer_infer(const QueryInput& input) {
     std::ranges::stable_sort(totals.rows, std::ranges::greater(), &InferredTotals::Row::expected);
     return totals.answer();
   }
+  std::vector<Reason> reasons;
+  if (settings.explain) {
+    std::vector<AskedBit> bits;
+    for (const Inferred& row : all_rows)
+      bits.push_back({row.student, row.bit});
+    reasons = find_reasons(model, asked_about, bits, *settings.explain, settings.method, input.executor);
+    if (!reasons.empty()) {
+      answer.note(
+          "behind each course what moves its probability most: by how much the logarithm of its odds would change ",
+          "if that alone were not known");
+    }
+  }
   if (for_people) of.base = usual_shares(model, input.executor);
   const std::vector<Leaving> leaving = find_leaving(model, asked_about, periods, input.executor);
   const auto shared = std::make_shared<const InferredOf>(std::move(of));
-  if (for_people) say_students(answer, all_rows, leaving, shared);
+  if (for_people) say_students(answer, all_rows, leaving, reasons, shared);
+  if (settings.explain) answer.add("reasons", reasons_table(std::move(reasons), all_rows, shared));
   answer.add("courses", inferred_table(std::move(all_rows), shared));
   if (!leaving.empty())
     answer.add("left", {leaving,
@@ -408,7 +465,7 @@ Query infer_query() {
   return {"infer",
           "probability of each course in a period, given anything else",
           {"desirepath infer answers.desirepath all.cohort --student S00000042 --known-periods 1",
-           "desirepath infer answers.desirepath --took \"CS 101@1\" --period 2",
+           "desirepath infer answers.desirepath --took \"CS 101@1\" --period 2 --explain 2",
            "desirepath infer answers.desirepath all.cohort --known-periods 1 --period 2 --total"},
           CohortUse::optional,
           "students to ask about: a cohort file or a raw table",

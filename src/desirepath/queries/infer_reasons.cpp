@@ -28,8 +28,8 @@ std::vector<KnownPart> known_parts(const EvidenceBatch& evidence, std::int64_t s
     for (const Id bit : evidence.taken(student, t))
       parts.push_back({t, bit});
     const bool is_open = evidence.presence(student, t) == Presence::unknown;
-    const bool says_not_taken = is_open ? !evidence.exceptions(student, t).empty()
-                                        : evidence.presence(student, t) == Presence::present;
+    const bool says_not_taken =
+        is_open ? !evidence.exceptions(student, t).empty() : evidence.presence(student, t) == Presence::present;
     if (says_not_taken) parts.push_back({t, std::nullopt});
   }
   return parts;
