@@ -32,16 +32,17 @@ using Cell = std::variant<std::monostate, std::string, std::int64_t, double, boo
 template <class Value>
 Cell cell_of(Value&& value) {
   using Plain = std::remove_cvref_t<Value>;
-  if constexpr (requires { value.has_value(); })
+  if constexpr (requires { value.has_value(); }) {
     return value ? cell_of(*std::forward<Value>(value)) : Cell();
-  else if constexpr (std::is_same_v<Plain, nlohmann::ordered_json>)
+  } else if constexpr (std::is_same_v<Plain, nlohmann::ordered_json>) {
     return std::make_shared<const Plain>(std::forward<Value>(value));
-  else if constexpr (std::is_integral_v<Plain> && !std::is_same_v<Plain, bool>)
+  } else if constexpr (std::is_integral_v<Plain> && !std::is_same_v<Plain, bool>) {
     return static_cast<std::int64_t>(value);
-  else if constexpr (std::is_convertible_v<const Plain&, std::string_view> && !std::is_same_v<Plain, std::string>)
+  } else if constexpr (std::is_convertible_v<const Plain&, std::string_view> && !std::is_same_v<Plain, std::string>) {
     return std::string(std::string_view(value));
-  else
+  } else {
     return std::forward<Value>(value);
+  }
 }
 
 /// A value, or an empty cell.

@@ -97,10 +97,11 @@ class LabelMixture::Labels {
   /// packs: of a row of labels; 0: however many.
   template <int packs>
   void expect(std::int64_t row, double* label) const {
-    constexpr Index width = (packs > 0 ? packs : 1) * pack_width;
+    constexpr int parts = std::max(packs, 1);
+    constexpr Index width = Index{parts} * pack_width;
     const std::span<const Id> taken = rows_.taken(row);
     for (Index z = 0; z < stride_; z += width) {
-      Pack logs[packs > 0 ? packs : 1], others[packs > 0 ? packs : 1];
+      Pack logs[parts], others[parts];
       for (int p = 0; p * pack_width < width; ++p) {
         logs[p] = load(base_.row(rows_.pattern_of(row)).data() + z + p * pack_width);
         others[p] = broadcast(0);

@@ -10,10 +10,10 @@ namespace desirepath::inline emissions {
 namespace {
 
 /// Registers that what a tile sums up may take; the others hold what is multiplied.
-constexpr int tile_registers = pack_width == 8 ? 16 : 8;
+inline constexpr int tile_registers = pack_width == 8 ? 16 : 8;
 /// Packs of a row that are worked on together.
-constexpr int widest_part = 4;
-constexpr int lower_packs = 2;
+inline constexpr int widest_part = 4;
+inline constexpr int lower_packs = 2;
 
 constexpr int rows_in_tile(int registers, int packs) {
   return registers >= 8 * packs ? 8 : registers >= 4 * packs ? 4 : registers >= 2 * packs ? 2 : 1;

@@ -145,7 +145,7 @@ void PlanPass::run_down(const PlanSegment& segment, std::size_t block, TreeSums&
 
 template <int packs>
 void PlanPass::up(const PlanSegment& segment, std::size_t block) {
-  constexpr int width = packs > 0 ? packs : 1;  // packs worked on together
+  constexpr int width = std::max(packs, 1);  // packs worked on together
   const auto order = tree_->shape().order();
   const std::int32_t offset = segment.slot_offset(block);
   const auto first_batch = static_cast<std::size_t>(segment.blocks[block].first_batch);
@@ -216,7 +216,7 @@ void PlanPass::rescale(Id course, std::span<const std::int32_t> children, double
 
 template <int packs>
 void PlanPass::down(const PlanSegment& segment, std::size_t block, TreeSums& sums) {
-  constexpr int width = packs > 0 ? packs : 1;
+  constexpr int width = std::max(packs, 1);
   const auto order = tree_->shape().order();
   const std::int32_t offset = segment.slot_offset(block);
   const auto last_batch = static_cast<std::size_t>(segment.blocks[block + 1].first_batch);

@@ -14,7 +14,7 @@ class TreeSums {
   static Index size_for(const HiddenTree& tree);
 
   /// Posterior pairs over A of a course: z of its parent by z.
-  double* pairs(Id course) { return values_.data() + course * tree_->state_count() * tree_->stride(); }
+  double* pairs(Id course) { return values_.data() + Index{course} * tree_->state_count() * tree_->stride(); }
   /// Adds the posterior of a course's state, summed over rows that know the same of it. own: l of what they know.
   void add(const CourseTiming& known, const double* posterior, const double* own);
 
@@ -22,7 +22,7 @@ class TreeSums {
   HiddenTreeCounts counts() const;
 
  private:
-  Index timing_begin() const { return tree_->course_count() * tree_->state_count() * tree_->stride(); }
+  Index timing_begin() const { return Index{tree_->course_count()} * tree_->state_count() * tree_->stride(); }
   Index root_begin() const { return timing_begin() + tree_->course_count() * values_per_course() * tree_->stride(); }
   Index risk_begin() const { return root_begin() + tree_->stride(); }
   Index values_per_course() const { return Index{tree_->period_count()} + 1; }
