@@ -93,7 +93,7 @@ std::optional<std::string> ChainParameters::fault(const StepLayout& layout, cons
     const bool carries_over = offered<ReadsHistory>(*emission) != nullptr;
     if (carries_over != (offered<ReadsHistory>(*emissions.front()) != nullptr)) return "only some states carry over";
   }
-  const std::optional<std::string> fault = fault_of(prior, departures, layout, schema);
+  std::optional<std::string> fault = fault_of(prior, departures, layout, schema);
   if (fault || !mass_dynamics) return fault;
   if (mass_dynamics->prior.state_count() != states || mass_dynamics->departures.size() != departures.size())
     return "the dynamics refitted to mass do not fit the others";

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include <nlohmann/json.hpp>
+
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/models/checkpoint.h"
