@@ -10,6 +10,8 @@
 #include <ctime>
 #include <iostream>
 
+#include "benchmark_table.h"
+
 #include "desirepath/core/error.h"
 #include "desirepath/core/table.h"
 #include "desirepath/core/text.h"
@@ -170,19 +172,11 @@ void run(int count, char** arguments) {
                 << fixed(quality.score_cpu, 1) << std::endl;
     }
   }
-  Table table({{"model"},
-               {"log P", 2},
-               {"difference", 2},
-               {"s.e.", 2},
-               {"by course", 1},
-               {"by bit", 2},
-               {"accuracy", 3},
-               {"cross-entropy", 2},
-               {"difference", 2},
-               {"s.e.", 2},
-               {"repeats", 3},
-               {"fit CPU s", 1},
-               {"score CPU s", 1}});
+  const std::vector<Heading> columns = {{"model"},         {"log P", 2},  {"difference", 2}, {"s.e.", 2},
+                                        {"by course", 1},  {"by bit", 2}, {"accuracy", 3},   {"cross-entropy", 2},
+                                        {"difference", 2}, {"s.e.", 2},   {"repeats", 3},    {"fit CPU s", 1},
+                                        {"score CPU s", 1}};
+  std::vector<CellRow> rows;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     Quality mean;
     std::vector<double> log_p, entropy;
@@ -199,11 +193,11 @@ void run(int count, char** arguments) {
         entropy.push_back(one.student_entropy[s] - found[0][split].student_entropy[s]);
     }
     const Moments by_log_p = moments_of(log_p), by_entropy = moments_of(entropy);
-    table.add_row({specs[i], mean.log_p, by_log_p.mean, by_log_p.standard_error, mean.by_course, mean.by_bit,
-                   mean.accuracy, mean.cross_entropy, by_entropy.mean, by_entropy.standard_error, mean.repeated,
-                   mean.fit_cpu, mean.score_cpu});
+    rows.push_back({specs[i], mean.log_p, by_log_p.mean, by_log_p.standard_error, mean.by_course, mean.by_bit,
+                    mean.accuracy, mean.cross_entropy, by_entropy.mean, by_entropy.standard_error, mean.repeated,
+                    mean.fit_cpu, mean.score_cpu});
   }
-  table.print_text(std::cout, "");
+  table_of(columns, std::move(rows)).print_text(std::cout);
 }
 
 }  // namespace

@@ -16,6 +16,8 @@
 
 #include <time.h>
 
+#include "benchmark_table.h"
+
 #include "desirepath/core/error.h"
 #include "desirepath/core/table.h"
 #include "desirepath/core/text.h"
@@ -76,7 +78,7 @@ int run(const std::filesystem::path& folder, std::uint64_t seed) {
     if (entry.path().extension() == ".json") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
-  std::vector<TableColumn> columns = {{"case"}, {"d"}, {"log P", 5}};
+  std::vector<Heading> columns = {{"case"}, {"d"}, {"log P", 5}};
   for (const Check& check : checks()) {
     columns.push_back({check.name, 6});
     columns.push_back({"s.e.", 6});
@@ -85,7 +87,7 @@ int run(const std::filesystem::path& folder, std::uint64_t seed) {
   columns.push_back({"chosen"});
   columns.push_back({"error / s.e.", 2});
   columns.push_back({"bound - log P", 3});
-  Table table(columns);
+  std::vector<CellRow> rows;
   std::map<std::string, std::pair<int, double>> outcome;  // misses and the largest share of the bound used
   int covered = 0, total = 0, above_bound = 0;
   for (const std::filesystem::path& file : files) {
@@ -93,7 +95,7 @@ int run(const std::filesystem::path& folder, std::uint64_t seed) {
     if (!one.log_p) continue;
     ++total;
     const double slack = 3 * one.log_p_err.value_or(0);
-    std::vector<Cell> row = {one.name, std::int64_t{one.problem.course_count()}, *one.log_p};
+    CellRow row = {one.name, std::int64_t{one.problem.course_count()}, *one.log_p};
     std::optional<double> upper;
     for (const Check& check : checks()) {
       const std::optional<double> bound = check.bound(one);
@@ -128,9 +130,9 @@ int run(const std::filesystem::path& folder, std::uint64_t seed) {
     } else {
       row.emplace_back();
     }
-    table.add_row(std::move(row));
+    rows.push_back(std::move(row));
   }
-  table.print_text(std::cout);
+  table_of(columns, std::move(rows)).print_text(std::cout);
   int missed = 0;
   for (const auto& [name, result] : outcome) {
     std::cout << (result.first == 0 ? "pass " : "MISS ") << name << ": " << result.first << " outside, the worst uses "

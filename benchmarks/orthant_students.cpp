@@ -12,6 +12,8 @@
 
 #include <time.h>
 
+#include "benchmark_table.h"
+
 #include "desirepath/core/table.h"
 #include "desirepath/core/text.h"
 #include "desirepath/probability/factor_ep.h"
@@ -63,7 +65,7 @@ int main(int argc, char** argv) {
   for (std::size_t n = 0; n < reference_count; ++n)
     reference.push_back(reference_sampler.estimate({students[n]}, reference_ep.solve({students[n]})).log_probability);
 
-  Table table({{"way"}, {"microseconds a student", 2}, {"mean error", 5}, {"rms error", 5}, {"worst", 4}});
+  std::vector<CellRow> rows;
   const auto measure = [&](const std::string& name, std::size_t count,
                            const std::function<double(std::size_t)>& score) {
     std::vector<double> scores(count);
@@ -80,7 +82,8 @@ int main(int argc, char** argv) {
       worst = std::max(worst, std::abs(error));
     }
     const auto number = static_cast<double>(compared);
-    table.add_row({name, 1e6 * seconds / static_cast<double>(count), sum / number, std::sqrt(squares / number), worst});
+    rows.push_back(
+        {name, 1e6 * seconds / static_cast<double>(count), sum / number, std::sqrt(squares / number), worst});
   };
   for (const double tolerance : {1e-6, 1e-2}) {
     FactorEp ep(factors, tolerance);
@@ -102,6 +105,7 @@ int main(int argc, char** argv) {
     taken += static_cast<double>(one.size());
   std::cout << courses << " courses, " << factor_count << " factors, " << student_count << " students of "
             << fixed(taken / static_cast<double>(student_count), 2) << " courses\n";
-  table.print_text(std::cout);
+  table_of({{"way"}, {"microseconds a student", 2}, {"mean error", 5}, {"rms error", 5}, {"worst", 4}}, std::move(rows))
+      .print_text(std::cout);
   return 0;
 }

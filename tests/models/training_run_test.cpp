@@ -80,8 +80,9 @@ TEST(TrainingRun, RefusesTheCheckpointOfAnother) {
     FitOptions changed = options;
     changed.seed = 2;
     using Asked = std::pair<const Cohort*, const FitOptions*>;
-    for (const auto& [students, given] : {Asked(&cohort, &changed), Asked(&others, &options)}) {
-      const std::string message = test::message_of<OptionError>([&] { fit_model(*students, *given, context); });
+    for (const Asked& asked : {Asked(&cohort, &changed), Asked(&others, &options)}) {
+      const std::string message =
+          test::message_of<OptionError>([&] { fit_model(*asked.first, *asked.second, context); });
       EXPECT_TRUE(test::says(message, {file.string()})) << name << ": " << message;
     }
   }

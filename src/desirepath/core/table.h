@@ -56,14 +56,15 @@ enum class ColumnType : std::uint8_t { text, whole, number, share, flag, nested 
 /// Of a column whose cells are made of such values.
 template <class Value>
 constexpr ColumnType type_of_cells() {
-  if constexpr (requires(Value value) { value.has_value(); })
+  if constexpr (requires(Value value) { value.has_value(); }) {
     return type_of_cells<typename Value::value_type>();
-  else
+  } else {
     return std::is_same_v<Value, bool>                     ? ColumnType::flag
            : std::is_integral_v<Value>                     ? ColumnType::whole
            : std::is_floating_point_v<Value>               ? ColumnType::number
            : std::is_same_v<Value, nlohmann::ordered_json> ? ColumnType::nested
                                                            : ColumnType::text;
+  }
 }
 
 /// What programs read where a column is a flag; people read yes or no.

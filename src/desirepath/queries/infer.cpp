@@ -158,7 +158,7 @@ void say_students(Answer& answer, const std::vector<Inferred>& rows, const std::
       for (const auto& [student, left_in, chance] : leaving) {
         if (student == s && left_in == period) words += concat(", left by then with probability ", fixed(chance, 3));
       }
-      answer.say(std::move(words));
+      answer.say(words);
       const auto next = std::find_if(at, rows.end(), [&](const Inferred& row) {
         return row.student != s || of->schema.period_of(row.bit) != period;
       });
@@ -451,11 +451,12 @@ Answer answer_infer(const QueryInput& input) {
   if (for_people) say_students(answer, all_rows, leaving, reasons, shared);
   if (settings.explain) answer.add("reasons", reasons_table(std::move(reasons), all_rows, shared));
   answer.add("courses", inferred_table(std::move(all_rows), shared));
-  if (!leaving.empty())
+  if (!leaving.empty()) {
     answer.add("left", {leaving,
                         {{"student", [shared](const Leaving& row) { return shared->name(std::get<0>(row)); }},
                          {"period", [shared](const Leaving& row) { return shared->schema.period(std::get<1>(row)); }},
                          {"probability", [](const Leaving& row) { return std::get<2>(row); }, share(3)}}});
+  }
   return answer;
 }
 

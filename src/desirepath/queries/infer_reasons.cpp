@@ -74,10 +74,11 @@ std::vector<Reason> find_reasons(const Model& model, const EvidenceBatch& eviden
       bits.push_back(asked[last++].bit);
     const std::vector<KnownPart> parts = known_parts(evidence, student);
     const Estimates found = model.marginals(without_each(evidence, student, parts), bits, executor, conditioning);
-    if (!found.is_exact())
+    if (!found.is_exact()) {
       throw OptionError(concat(setting_name("explain"), ": ", model.name(),
                                " answers by draws, whose differences would be noise; use ", setting_name("method"),
                                " linear or another model"));
+    }
     for (std::size_t b = 0; b < bits.size(); ++b) {
       const auto column = static_cast<Index>(b);
       std::vector<Reason> own;
