@@ -240,12 +240,12 @@ class CommitteeFit : public TrainingRun {
       result.stopped_by = trial_judges_ ? "validation" : "iterations";
       std::erase_if(result.warnings, [](const std::string& text) { return text.starts_with("not converged"); });
       const std::string count = concat(counted(*iterations_, "iteration", "iterations"), " a tree");
-      if (warm_members_.empty()) {
-        result.warnings.push_back(trial_judges_
-                                      ? concat(count, ", the number that described best ",
-                                               counted(trial_judges_->student_count(), "student", "students"),
-                                               " set aside in a trial; the trees are then learned from all students")
-                                      : concat(count, ": there are too few students to try which number is best"));
+      if (warm_members_.empty() && trial_judges_) {
+        result.warnings.push_back(concat(count, ", the number that described best ",
+                                         counted(trial_judges_->student_count(), "student", "students"),
+                                         " set aside in a trial; the trees are then learned from all students"));
+      } else if (warm_members_.empty()) {
+        warn_of_few(result, count);
       }
     }
     return result;
