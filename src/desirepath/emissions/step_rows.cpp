@@ -1,6 +1,7 @@
 #include "desirepath/emissions/step_rows.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -37,8 +38,12 @@ std::span<const ColumnEntry> StepRows::column(Id bit, std::int64_t first, std::i
 
 class StepRowsCollector {
  public:
-  StepRowsCollector(const EvidenceBatch& evidence, std::span<const PeriodRange> steps)
-      : evidence_(evidence), steps_(steps), builder_(bits_of(evidence, steps)) {
+  StepRowsCollector(const EvidenceBatch& evidence, std::span<const PeriodRange> steps, bool with_traits)
+      : evidence_(evidence),
+        steps_(steps),
+        trait_count_(with_traits ? evidence.trait_count() : 0),
+        bits_(course_bits() + trait_bits()),
+        builder_(bits_) {
     pool_.rows.patterns_.push_back({});  // everything known
     pattern_numbers_.emplace("", 0);
   }
@@ -60,8 +65,12 @@ class StepRowsCollector {
   }
 
  private:
-  static Id bits_of(const EvidenceBatch& evidence, std::span<const PeriodRange> steps) {
-    return (steps.front().last - steps.front().first) * evidence.course_count();
+  Id course_bits() const { return (steps_.front().last - steps_.front().first) * evidence_.course_count(); }
+  Id trait_bits() const {
+    Id bits = 0;
+    for (Id i = 0; i < trait_count_; ++i)
+      bits += evidence_.trait(i).value_count();
+    return bits;
   }
 
   std::int32_t row_number(std::int64_t student, const PeriodRange& step) {
@@ -90,6 +99,18 @@ class StepRowsCollector {
           append(key_, bit - offset);
       }
     }
+    possible_.clear();
+    Id first = course_bits();
+    for (Id i = 0; i < trait_count_; ++i) {
+      const Trait& trait = evidence_.trait(i);
+      possible_.push_back(evidence_.possible(student, i));
+      const bool is_known = std::has_single_bit(possible_.back());
+      if (is_known) taken_.push_back(first + std::countr_zero(possible_.back()));
+      anything_known = anything_known || possible_.back() != trait.all();
+      anything_unknown = anything_unknown || !is_known;
+      append(key_, is_known ? -4 : static_cast<Id>(possible_.back()));
+      first += trait.value_count();
+    }
     if (!anything_known) return -1;
     const Id pattern = anything_unknown ? pattern_number(student, step) : 0;
     // The row's own key: pattern and taken bits.
@@ -116,7 +137,7 @@ class StepRowsCollector {
     UnknownBits unknown;
     const Id courses = evidence_.course_count();
     const Id offset = step.first * courses;
-    unknown.mask.assign(static_cast<std::size_t>(step.last - step.first) * static_cast<std::size_t>(courses), 0);
+    unknown.mask.assign(static_cast<std::size_t>(bits_), 0);
     for (Id t = step.first; t < step.last; ++t) {
       const bool closed = evidence_.presence(student, t) == Presence::present;
       const auto begin = unknown.mask.begin() + std::ptrdiff_t{t - step.first} * courses;
@@ -125,6 +146,13 @@ class StepRowsCollector {
         unknown.mask[static_cast<std::size_t>(bit - offset)] = 0;
       for (const Id bit : evidence_.exceptions(student, t))
         unknown.mask[static_cast<std::size_t>(bit - offset)] = closed ? 1 : 0;
+    }
+    Id first = course_bits();
+    for (Id i = 0; i < trait_count_; ++i) {
+      const TraitValues possible = possible_[static_cast<std::size_t>(i)];
+      for (Id v = 0; v < evidence_.trait(i).value_count() && !std::has_single_bit(possible); ++v)
+        unknown.mask[static_cast<std::size_t>(first + v)] = (possible >> v) & 1U;
+      first += evidence_.trait(i).value_count();
     }
     for (Id bit = 0; bit < static_cast<Id>(unknown.mask.size()); ++bit) {
       if (unknown.contains(bit)) unknown.bits.push_back(bit);
@@ -189,12 +217,14 @@ class StepRowsCollector {
 
   const EvidenceBatch& evidence_;
   std::span<const PeriodRange> steps_;
+  Id trait_count_, bits_;
   BinaryMatrixBuilder builder_;
   RowPool pool_;
   std::vector<Id> patterns_;
   std::unordered_map<std::string, Id> pattern_numbers_;
   std::unordered_map<Digest, std::int32_t, DigestHash> rows_;  // 128 bits: two rows never meet
   std::vector<Id> taken_;
+  std::vector<TraitValues> possible_;  // of the student at hand, by trait
   std::string key_;
 };
 
@@ -212,8 +242,8 @@ StepRows one_unknown_row(Id bits) {
   return rows;
 }
 
-RowPool pool_rows(const EvidenceBatch& evidence, std::span<const PeriodRange> steps) {
-  return StepRowsCollector(evidence, steps).collect();
+RowPool pool_rows(const EvidenceBatch& evidence, std::span<const PeriodRange> steps, bool with_traits) {
+  return StepRowsCollector(evidence, steps, with_traits).collect();
 }
 
 }  // namespace desirepath::inline emissions

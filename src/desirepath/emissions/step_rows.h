@@ -108,7 +108,9 @@ constexpr bool fits_a_block(std::int64_t numbers) {
 /// A single row of which nothing is known.
 StepRows one_unknown_row(Id bits);
 
-/// All steps must have the same number of periods.
-RowPool pool_rows(const EvidenceBatch& evidence, std::span<const PeriodRange> steps);
+/// All steps must have the same number of periods. with_traits: of one step; the bits of what is known about the
+/// students' traits follow those of their courses, one for each value. A value that is known is taken; values that are
+/// possible beside others are unknown.
+RowPool pool_rows(const EvidenceBatch& evidence, std::span<const PeriodRange> steps, bool with_traits = false);
 
 }  // namespace desirepath::inline emissions

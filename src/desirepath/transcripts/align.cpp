@@ -16,7 +16,7 @@ Schema with_prerequisites_of(const Schema& schema, const Schema& own) {
     const auto found = own.find_course(course.name);
     if (found && !own.course(*found).prerequisites.empty()) course.prerequisites = own.course(*found).prerequisites;
   }
-  return Schema(std::move(courses), schema.periods());
+  return Schema(std::move(courses), schema.periods(), schema.traits());
 }
 
 }  // namespace

@@ -54,12 +54,42 @@ EvidenceBatch::EvidenceBatch(Id periods, Id courses, std::shared_ptr<const std::
 EvidenceBatch EvidenceBatch::of(const Cohort& cohort) {
   const std::shared_ptr<const CohortParts>& parts = cohort.shared_parts();
   std::vector<std::int64_t> nothing(parts->status.size() + 1, 0);
-  return {cohort.schema().period_count(),
-          cohort.schema().course_count(),
-          std::shared_ptr<const std::vector<std::string>>(parts, &parts->students),
-          std::shared_ptr<const std::vector<EnrollmentStatus>>(parts, &parts->status),
-          cohort.enrollments(),
-          BinaryMatrix(std::move(nothing), {}, cohort.schema().bit_count())};
+  EvidenceBatch result(cohort.schema().period_count(), cohort.schema().course_count(),
+                       std::shared_ptr<const std::vector<std::string>>(parts, &parts->students),
+                       std::shared_ptr<const std::vector<EnrollmentStatus>>(parts, &parts->status),
+                       cohort.enrollments(), BinaryMatrix(std::move(nothing), {}, cohort.schema().bit_count()));
+  const std::vector<Trait>& traits = cohort.schema().traits();
+  return traits.empty() ? result : result.with_traits(traits, known_traits(cohort, traits));
+}
+
+EvidenceBatch EvidenceBatch::with_traits(std::vector<Trait> traits, std::vector<TraitValues> known) const {
+  EvidenceBatch result = *this;
+  assert(std::ssize(known) == student_count() * std::ssize(traits));
+  result.traits_ = std::move(traits);
+  result.known_traits_ = std::make_shared<const std::vector<TraitValues>>(std::move(known));
+  result.forms_ = KeptForms();
+  return result;
+}
+
+EvidenceBatch::DepartureRange EvidenceBatch::departure(std::int64_t student) const {
+  DepartureRange range{1, periods_};  // nobody leaves before the first period
+  for (Id t = 0; t < periods_; ++t) {
+    if (seen(student, t) == Presence::present) range.earliest = t + 1;
+  }
+  for (Id t = periods_; t-- > 0;) {
+    if (seen(student, t) == Presence::left) range.latest = t;
+  }
+  return range;
+}
+
+TraitValues EvidenceBatch::possible(std::int64_t student, Id trait) const {
+  if (traits_[static_cast<std::size_t>(trait)].kind != TraitKind::departure)
+    return (*known_traits_)[static_cast<std::size_t>(student * trait_count() + trait)];
+  const DepartureRange range = departure(student);
+  TraitValues values = 0;
+  for (Id last = range.earliest; last <= range.latest; ++last)
+    values |= TraitValues{1} << (last - 1);
+  return values;
 }
 
 EvidenceBatch EvidenceBatch::without_periods(std::span<const Id> periods) const {
@@ -71,7 +101,8 @@ EvidenceBatch EvidenceBatch::without_periods(std::span<const Id> periods) const 
       result.add(forgotten ? PeriodEvidence() : PeriodEvidence::of(*this, student, period));
     }
   }
-  return std::move(result).build();
+  EvidenceBatch batch = std::move(result).build();
+  return traits_.empty() ? batch : batch.with_traits(traits_, *known_traits_);
 }
 
 EvidenceBatch EvidenceBatch::slice(std::int64_t first, std::int64_t last) const {
@@ -82,7 +113,10 @@ EvidenceBatch EvidenceBatch::slice(std::int64_t first, std::int64_t last) const 
     for (Id period = 0; period < periods_; ++period)
       result.add(PeriodEvidence::of(*this, student, period));
   }
-  return std::move(result).build();
+  EvidenceBatch batch = std::move(result).build();
+  if (traits_.empty()) return batch;
+  const auto begin = known_traits_->begin();
+  return batch.with_traits(traits_, {begin + first * trait_count(), begin + last * trait_count()});
 }
 
 PeriodEvidence PeriodEvidence::of(const EvidenceBatch& evidence, std::int64_t student, Id period) {

@@ -58,6 +58,18 @@ class EvidenceBatch {
   std::span<const Id> exceptions(std::int64_t student, Id period) const {
     return exceptions_.row(static_cast<std::int64_t>(row(student, period)));
   }
+  /// Periods (from 0; period_count() = never) in which a student may have left, both included.
+  struct DepartureRange {
+    Id earliest = 0, latest = 0;
+  };
+  DepartureRange departure(std::int64_t student) const;
+
+  Id trait_count() const { return static_cast<Id>(traits_.size()); }
+  const Trait& trait(Id number) const { return traits_[static_cast<std::size_t>(number)]; }
+  /// What is possible of a trait. That of departure follows from the periods.
+  TraitValues possible(std::int64_t student, Id trait) const;
+  /// The same evidence, with what is known about these traits: students by traits.
+  EvidenceBatch with_traits(std::vector<Trait> traits, std::vector<TraitValues> known) const;
   /// Nothing at all is known of the period.
   bool is_unknown(std::int64_t student, Id period) const {
     return presence(student, period) == Presence::unknown && taken(student, period).empty() &&
@@ -89,6 +101,8 @@ class EvidenceBatch {
   std::shared_ptr<const std::vector<EnrollmentStatus>> status_;  // a cohort's own, or what stands for a presence
   BinaryMatrix taken_;
   BinaryMatrix exceptions_;
+  std::vector<Trait> traits_;
+  std::shared_ptr<const std::vector<TraitValues>> known_traits_;  // students by traits; null without any
   KeptForms forms_;
 };
 

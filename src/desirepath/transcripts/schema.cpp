@@ -12,8 +12,8 @@
 
 namespace desirepath::inline transcripts {
 
-Schema::Schema(std::vector<Course> courses, std::vector<std::string> periods)
-    : courses_(std::move(courses)), periods_(std::move(periods)) {
+Schema::Schema(std::vector<Course> courses, std::vector<std::string> periods, std::vector<Trait> traits)
+    : courses_(std::move(courses)), periods_(std::move(periods)), traits_(std::move(traits)) {
   if (periods_.size() * courses_.size() > static_cast<std::size_t>(std::numeric_limits<Id>::max())) {
     throw InputError("too many courses and periods");
   }
@@ -27,6 +27,23 @@ Schema::Schema(std::vector<Course> courses, std::vector<std::string> periods)
   if (std::set<std::string>(periods_.begin(), periods_.end()).size() != periods_.size()) {
     throw InputError("a period is listed twice");
   }
+  std::set<std::string> trait_names;
+  for (const Trait& trait : traits_) {
+    if (trait_begin_.empty()) trait_begin_.push_back(bit_count());
+    trait_begin_.push_back(trait_begin_.back() + trait.value_count());
+    if (!trait_names.insert(trait.name).second) throw InputError(concat("'", trait.name, "' is named twice"));
+  }
+}
+
+Id Schema::require_trait(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const Trait& trait : traits_) {
+    if (trait.name == name) return static_cast<Id>(names.size());
+    names.push_back(trait.name);
+  }
+  throw InputError(names.empty() ? concat("the model knows nothing about students but courses, and so no '", name, "'")
+                                 : concat("the model knows no '", name, "'", did_you_mean(name, names), " (it knows ",
+                                          join(names, ", "), ")"));
 }
 
 std::optional<Id> Schema::find_course(std::string_view name) const {
@@ -85,6 +102,8 @@ nlohmann::ordered_json Schema::to_json() const {
     if (!course.attributes.empty()) entry["attributes"] = course.attributes;
     json["courses"].push_back(std::move(entry));
   }
+  for (const Trait& trait : traits_)
+    json["traits"].push_back(trait.to_json());
   return json;
 }
 
@@ -102,7 +121,10 @@ Schema Schema::from_json(const nlohmann::json& json) {
       course.attributes = entry.value("attributes", std::map<std::string, std::string>{});
       courses.push_back(std::move(course));
     }
-    return {std::move(courses), json.at("periods").get<std::vector<std::string>>()};
+    std::vector<Trait> traits;
+    for (const auto& entry : json.value("traits", nlohmann::json::array()))
+      traits.push_back(Trait::from_json(entry));
+    return {std::move(courses), json.at("periods").get<std::vector<std::string>>(), std::move(traits)};
   } catch (const nlohmann::json::exception&) {
     throw InputError("damaged list of courses and periods");
   }
