@@ -14,17 +14,17 @@ double root_sum(const HiddenTree& tree, const double* belief) {
 }
 
 BaselineMessages::BaselineMessages(const HiddenTree& tree, TimingCode baseline) : code(baseline) {
-  const Index courses = tree.course_count(), stride = tree.stride(), states = tree.state_count();
-  own.resize(courses, stride);
-  log_below = RowMatrix::Zero(courses, stride);
+  const Index nodes = tree.node_count(), stride = tree.stride(), states = tree.state_count();
+  own.resize(nodes, stride);
+  log_below = RowMatrix::Zero(nodes, stride);
   log_below.rightCols(stride - states).setConstant(nowhere);
-  below.resize(courses, stride);
-  belief = message = inverse_message = log_message = RowMatrix::Zero(courses, stride);
-  lost.resize(static_cast<std::size_t>(courses));
+  below.resize(nodes, stride);
+  belief = message = inverse_message = log_message = RowMatrix::Zero(nodes, stride);
+  lost.resize(static_cast<std::size_t>(nodes));
   const auto order = tree.shape().order();
   for (std::size_t i = order.size(); i-- > 0;) {
     const Id c = order[i], parent = tree.shape().parent(c);
-    tree.own({c, baseline}, own.row(c).data());
+    tree.own(tree.unmentioned(c, baseline), own.row(c).data());
     below.row(c) = log_below.row(c);
     const double shift = exponentiate(below.row(c).data(), states, stride);
     lost[static_cast<std::size_t>(c)] = (below.row(c).head(states).array() == 0).any();

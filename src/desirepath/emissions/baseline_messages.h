@@ -10,15 +10,15 @@ namespace desirepath::inline emissions {
 struct BaselineMessages {
   BaselineMessages(const HiddenTree& tree, TimingCode baseline);
 
-  TimingCode code;            // of every course
-  RowMatrix own;              // courses by states: l
+  TimingCode code;            // of every course; of traits nothing is known
+  RowMatrix own;              // nodes by states: l
   RowMatrix log_below;        // sum of the children's log messages; padding far below anything
   RowMatrix below;            // the same over its largest, not in logs; padding 0
   RowMatrix belief;           // l * below over its largest
   RowMatrix message;          // A belief; padding 1
   RowMatrix inverse_message;  // one over it and over what belief was divided by
   RowMatrix log_message;      // unscaled
-  std::vector<bool> lost;     // by course: below is 0 for some state
+  std::vector<bool> lost;     // by node: below is 0 for some state
   double log_scale;           // of the root's product below
   double log_probability;     // of the pattern
   Vector root;                // posterior of the root's state

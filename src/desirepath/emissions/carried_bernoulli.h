@@ -22,7 +22,7 @@ class CarriedBernoulliEmission : public Emission, public CarriesOver {
   std::string_view family() const override { return BernoulliEmission::family_name; }
   Id state_count() const override { return static_cast<Id>(first_.cols()); }
   Id bit_count() const override { return marks().count(); }
-  bool fits(Id periods, Id courses) const override { return periods == 1 && courses == first_.rows(); }
+  bool fits(const StepShape& shape) const override { return shape.periods == 1 && shape.courses == first_.rows(); }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
   RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
                   const Executor& executor) const override;

@@ -40,6 +40,20 @@ void timing_weights(TimingCode code, std::span<const double> retake, std::span<d
   }
 }
 
+void node_weights(const CourseTiming& known, Id courses, std::span<const double> retake, std::span<double> weights) {
+  std::fill(weights.begin(), weights.end(), 0.0);
+  if (known.course < courses) return timing_weights(known.code, retake, weights.first(retake.size() + 1));
+  for (std::size_t v = 0; v < weights.size(); ++v)
+    weights[v] = known.code >> v & 1;
+}
+
+Id widest_node(const StepShape& shape) {
+  Id values = shape.periods + 1;
+  for (const Id of_trait : shape.trait_values)
+    values = std::max(values, of_trait);
+  return values;
+}
+
 TimingPattern::TimingPattern(const UnknownBits& unknown, const StepShape& shape, Retakes retakes)
     : shape_(shape), retakes_(retakes) {
   assert(shape.periods <= most_timing_periods);
@@ -57,6 +71,13 @@ TimingPattern::TimingPattern(const UnknownBits& unknown, const StepShape& shape,
     for (Id t = 0; t < shape.periods; ++t)
       code += (unknown.contains(t * shape.courses + c) ? unknown_bit : not_taken) * place_of(t);
     if (code != baseline_) departing_.push_back({c, code});
+  }
+  for (Id i = 0; i < shape.trait_count(); ++i) {
+    const Id values = shape.trait_values[static_cast<std::size_t>(i)];
+    TimingCode possible = 0;
+    for (Id v = 0; v < values; ++v)
+      possible |= unknown.contains(shape.trait_bit(i) + v) ? TimingCode{1} << v : 0;
+    if (possible != 0 && possible != anything_possible(values)) departing_.push_back({shape.courses + i, possible});
   }
 }
 
@@ -101,7 +122,7 @@ class RowChanges {
   RowChanges(const StepShape& shape, Retakes retakes)
       : shape_(shape),
         retakes_(retakes),
-        code_(static_cast<std::size_t>(shape.courses)),
+        code_(static_cast<std::size_t>(shape.courses + shape.trait_count())),
         changed_((code_.size() + 63) / 64) {}
 
   /// Calls take with each changed course, ascending. Returns the retakes read as none.
@@ -111,7 +132,12 @@ class RowChanges {
       change(departing.course) = departing.code;
     Id dropped = 0, first = 0;
     TimingCode place = 1;
+    const Id course_bits = shape_.course_bits();
     for (const Id bit : taken) {
+      if (bit >= course_bits) {
+        take_trait(bit);
+        continue;
+      }
       // Bits come in the order of periods.
       for (; bit >= first + shape_.courses; first += shape_.courses)
         place *= 3;
@@ -142,6 +168,13 @@ class RowChanges {
   bool is_changed(Id course) const {
     return (changed_[static_cast<std::size_t>(course) / 64] >> (course % 64) & 1) != 0;
   }
+  /// A trait whose value is known.
+  void take_trait(Id bit) {
+    Id trait = 0;
+    while (bit >= shape_.trait_bit(trait + 1))
+      ++trait;
+    change(shape_.courses + trait) = TimingCode{1} << (bit - shape_.trait_bit(trait));
+  }
   TimingCode& change(Id course) {
     changed_[static_cast<std::size_t>(course) / 64] |= std::uint64_t{1} << (course % 64);
     return code_[static_cast<std::size_t>(course)];
@@ -150,7 +183,7 @@ class RowChanges {
   StepShape shape_;
   Retakes retakes_;
   std::vector<TimingCode> code_;
-  std::vector<std::uint64_t> changed_;  // courses, a bit each
+  std::vector<std::uint64_t> changed_;  // courses and traits, a bit each
 };
 
 }  // namespace
@@ -174,6 +207,9 @@ TimingRows::TimingRows(const StepRows& rows, const StepShape& shape, Retakes ret
   for (const Group& group : groups_) {
     for (Id c = 0; c < shape.courses; ++c)
       baseline_kinds_.push_back(numbers.number({c, group.baseline}));
+    for (Id i = 0; i < shape.trait_count(); ++i)
+      baseline_kinds_.push_back(
+          numbers.number({shape.courses + i, anything_possible(shape.trait_values[static_cast<std::size_t>(i)])}));
   }
   change_begin_.reserve(static_cast<std::size_t>(rows.row_count()) + 1);
   change_begin_.push_back(0);

@@ -12,11 +12,19 @@
 
 namespace desirepath::inline emissions {
 
-/// What is known of one course, a digit a period in base 3, the first period lowest: 0 not taken, 1 taken, 2 unknown.
+/// What is known of one course, a digit for each period in base 3, the first period lowest: 0 not taken, 1 taken, 2
+/// unknown. Of a trait: bit v where its value v is possible.
 using TimingCode = std::int32_t;
 inline constexpr Id most_timing_periods = 18;
+/// Of a course: never and each period; of a trait: its values.
+inline constexpr Id most_node_values = 30;
 
-/// What is known of one course, with its number.
+/// All values of a trait are possible.
+constexpr TimingCode anything_possible(Id values) {
+  return static_cast<TimingCode>((std::uint32_t{1} << values) - 1);
+}
+
+/// What is known of one course, with its number; traits have the numbers after the courses.
 struct CourseTiming {
   Id course = 0;
   TimingCode code = 0;
@@ -26,6 +34,18 @@ struct CourseTiming {
 /// e(v), v = 0 .. T: how likely the known bits are when the first enrollment is in period v (0: never), given the
 /// probabilities of a retake in each period.
 void timing_weights(TimingCode code, std::span<const double> retake, std::span<double> weights);
+/// The same of a course or a trait; weights beyond its values are 0. courses: how many there are.
+void node_weights(const CourseTiming& known, Id courses, std::span<const double> retake, std::span<double> weights);
+/// Values of the widest node of a step.
+Id widest_node(const StepShape& shape);
+
+/// The first known enrollment in a course, from 0; -1: none.
+constexpr Id first_period(TimingCode code) {
+  Id period = 0;
+  for (; code > 0 && code % 3 != 1; code /= 3)
+    ++period;
+  return code > 0 ? period : -1;
+}
 
 /// Whether a course can be taken again; if not, enrollments after the first are read as none.
 enum class Retakes { learned, never };
@@ -42,7 +62,7 @@ class TimingPattern {
   TimingCode baseline() const { return baseline_; }
   /// Courses whose code is not baseline() for a row with these taken bits, ascending. Returns the retakes read as none.
   Id changes(std::span<const Id> taken, std::vector<CourseTiming>& found) const;
-  /// Courses that depart with nothing taken, ascending.
+  /// Courses and traits that depart with nothing taken, ascending.
   const std::vector<CourseTiming>& departing() const { return departing_; }
 
  private:
@@ -82,10 +102,10 @@ class TimingRows {
   const Form& kept(const std::string& key, const std::function<std::shared_ptr<const Form>()>& make) const {
     return forms_.get<Form>(key, make);
   }
-  /// By course: the kind it has in the baseline of a group.
+  /// By course and trait: the kind it has in the baseline of a group. Of traits a baseline knows nothing.
   std::span<const std::int32_t> baseline_kinds(std::size_t group) const {
-    const auto courses = static_cast<std::size_t>(shape_.courses);
-    return {baseline_kinds_.data() + group * courses, courses};
+    const auto nodes = static_cast<std::size_t>(shape_.courses + shape_.trait_count());
+    return {baseline_kinds_.data() + group * nodes, nodes};
   }
 
  private:
@@ -94,7 +114,7 @@ class TimingRows {
   std::vector<std::int64_t> change_begin_;
   std::vector<std::int32_t> changes_;
   std::vector<CourseTiming> kinds_;
-  std::vector<std::int32_t> baseline_kinds_;  // groups by courses
+  std::vector<std::int32_t> baseline_kinds_;  // groups by courses and traits
   std::int64_t dropped_retakes_ = 0;
   KeptForms forms_;
 };

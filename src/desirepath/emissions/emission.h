@@ -14,6 +14,7 @@
 #include "desirepath/core/random_stream.h"
 #include "desirepath/core/types.h"
 #include "desirepath/emissions/step_rows.h"
+#include "desirepath/emissions/step_shape.h"
 
 namespace desirepath::inline emissions {
 
@@ -77,8 +78,8 @@ class Emission {
   virtual std::string_view family() const = 0;
   virtual Id state_count() const = 0;
   virtual Id bit_count() const = 0;
-  /// Whether it is made for steps of so many periods and courses.
-  virtual bool fits(Id periods, Id courses) const { return std::int64_t{periods} * courses == bit_count(); }
+  /// Whether it is made for such steps.
+  virtual bool fits(const StepShape& shape) const { return shape.bits() == bit_count(); }
   /// The kinds score() gives, best first.
   virtual std::span<const LikelihoodKind> likelihood_kinds() const = 0;
   /// The kind that learning climbs.

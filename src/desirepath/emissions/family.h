@@ -13,13 +13,6 @@
 
 namespace desirepath::inline emissions {
 
-/// The bits of a step: all courses in each of its periods.
-struct StepShape {
-  Id periods = 1;
-  Id courses = 0;
-  Id bits() const { return periods * courses; }
-};
-
 struct EmissionFamily {
   std::string name;
   std::string what;

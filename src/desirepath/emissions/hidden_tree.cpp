@@ -11,7 +11,7 @@
 namespace desirepath::inline emissions {
 
 HiddenTreeEmission::HiddenTreeEmission(std::vector<std::shared_ptr<const HiddenTree>> trees, Retakes retakes)
-    : trees_(std::move(trees)), retakes_(retakes) {}
+    : trees_(std::move(trees)), shape_(trees_.front()->parameters().shape()), retakes_(retakes) {}
 
 std::unique_ptr<HiddenTreeEmission> HiddenTreeEmission::load(const ArchiveReader& archive, const std::string& prefix) {
   std::vector<std::shared_ptr<const HiddenTree>> trees;
@@ -19,8 +19,7 @@ std::unique_ptr<HiddenTreeEmission> HiddenTreeEmission::load(const ArchiveReader
   for (std::size_t k = 0; archive.has(concat(prefix, ".tree.", k, ".parents")); ++k) {
     trees.push_back(
         std::make_shared<const HiddenTree>(HiddenTreeParameters::load(archive, concat(prefix, ".tree.", k))));
-    const HiddenTree &first = *trees.front(), &last = *trees.back();
-    if (last.course_count() != first.course_count() || last.period_count() != first.period_count())
+    if (trees.back()->parameters().shape() != trees.front()->parameters().shape())
       archive.refuse("damaged: hidden trees of other courses or periods");
   }
   if (trees.empty()) archive.refuse("damaged: no hidden tree");
@@ -58,29 +57,29 @@ class HiddenTreeGiven : public GivenPattern {
       : emission_(emission), unknown_(unknown), pattern_(unknown, emission.shape(), emission.retakes()) {}
 
   void marginals(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out) const override {
-    std::vector<double> weights(static_cast<std::size_t>(emission_.shape().periods) + 1);
+    const StepShape& shape = emission_.shape();
     for (std::size_t k = 0; k < emission_.trees().size(); ++k) {
-      const HiddenTree& tree = *emission_.trees()[k];
-      const Row row(*this, k, taken);
-      const RowMatrix posterior = row.way->posterior();
+      const Row row(*this, k, taken, 0);
+      // By period: the row of somebody still enrolled in it, where that is not known.
+      std::map<Id, Row> enrolled;
       for (std::size_t i = 0; i < asked.size(); ++i) {
         double& answer = out(static_cast<Index>(k), static_cast<Index>(i));
         if (!unknown_.contains(asked[i])) {
           answer = std::ranges::binary_search(taken, asked[i]) ? 1 : 0;
-          continue;
+        } else if (asked[i] >= shape.course_bits()) {
+          answer = row.trait_probability(asked[i]);
+        } else {
+          const Id period = asked[i] / shape.courses;
+          if (row.is_enrolled(period)) {
+            answer = row.taken_probability(asked[i]);
+          } else if (!row.may_be_enrolled(period)) {
+            answer = 0;
+          } else {
+            const Row& there = enrolled.try_emplace(period, *this, k, taken, period).first->second;
+            answer = std::min(1.0, std::exp(there.way->log_probability() - row.way->log_probability())) *
+                     there.taken_probability(asked[i]);
+          }
         }
-        const Id courses = emission_.shape().courses, c = asked[i] % courses, period = asked[i] / courses;
-        timing_weights(row.code(c), tree.retake(c), weights);
-        // First enrollment here, or before and taken again.
-        double first = 0, before = 0;
-        const double *own = row.own_of(c), *shares = tree.timing(c);
-        for (Index z = 0; z < tree.state_count(); ++z) {
-          const double mass = posterior(c, z) / own[z];
-          for (Id v = 1; v <= period; ++v)
-            before += mass * weights[static_cast<std::size_t>(v)] * shares[v * tree.stride() + z];
-          first += mass * weights[static_cast<std::size_t>(period) + 1] * shares[(period + 1) * tree.stride() + z];
-        }
-        answer = std::min(1.0, first + tree.retake(c)[static_cast<std::size_t>(period)] * before);
       }
     }
   }
@@ -89,23 +88,36 @@ class HiddenTreeGiven : public GivenPattern {
     result.assign(taken.begin(), taken.end());
     const auto k = static_cast<std::size_t>(state);
     const HiddenTree& tree = *emission_.trees()[k];
-    const Row row(*this, k, taken);
+    const StepShape& shape = emission_.shape();
+    const Row row(*this, k, taken, 0);
     std::vector<Id> states;
     row.way->draw(stream, states);
-    const Id courses = emission_.shape().courses, periods = emission_.shape().periods;
-    std::vector<double> weights(static_cast<std::size_t>(periods) + 1);
-    for (Id c = 0; c < courses; ++c) {
-      timing_weights(row.code(c), tree.retake(c), weights);
-      const double* shares = tree.timing(c) + states[static_cast<std::size_t>(c)];
-      for (Id v = 0; v <= periods; ++v)
-        weights[static_cast<std::size_t>(v)] *= shares[v * tree.stride()];
-      const auto first = static_cast<Id>(stream.categorical(weights));
+    std::vector<double> weights(static_cast<std::size_t>(tree.width()));
+    const auto draw_value = [&](Id node) {
+      tree.weights(row.known(node), weights);
+      const double* shares = tree.timing(node) + states[static_cast<std::size_t>(node)];
+      for (std::size_t v = 0; v < weights.size(); ++v)
+        weights[v] *= shares[static_cast<Index>(v) * tree.stride()];
+      return static_cast<Id>(stream.categorical(weights));
+    };
+    Id periods = shape.periods;  // until the student leaves
+    std::vector<Id> values;
+    for (Id i = 0; i < shape.trait_count(); ++i) {
+      values.push_back(draw_value(shape.courses + i));
+      if (i == shape.departure) periods = values.back() + 1;
+    }
+    for (Id c = 0; c < shape.courses; ++c) {
+      const Id first = draw_value(c);
       if (first == 0) continue;
       for (Id t = first - 1; t < periods; ++t) {
-        const Id bit = t * courses + c;
+        const Id bit = t * shape.courses + c;
         if (!unknown_.contains(bit)) continue;
         if (t + 1 == first || stream.bernoulli(tree.retake(c)[static_cast<std::size_t>(t)])) result.push_back(bit);
       }
+    }
+    for (Id i = 0; i < shape.trait_count(); ++i) {
+      const Id bit = shape.trait_bit(i) + values[static_cast<std::size_t>(i)];
+      if (unknown_.contains(bit)) result.push_back(bit);
     }
     std::ranges::sort(result);
   }
@@ -113,10 +125,19 @@ class HiddenTreeGiven : public GivenPattern {
  private:
   /// What a row knows, and its way through one tree.
   struct Row {
-    Row(const HiddenTreeGiven& given, std::size_t state, std::span<const Id> taken)
-        : tree(*given.emission_.trees()[state]), baseline(given.emission_.baseline(state, given.pattern_.baseline())) {
+    /// enrolled: only those who left in this period, from 0, or later; 0: all.
+    Row(const HiddenTreeGiven& given, std::size_t state, std::span<const Id> taken, Id enrolled)
+        : shape(given.emission_.shape()),
+          tree(*given.emission_.trees()[state]),
+          baseline(given.emission_.baseline(state, given.pattern_.baseline())) {
       std::vector<CourseTiming> changed;
       given.pattern_.changes(taken, changed);
+      if (enrolled > 0) {
+        CourseTiming departure = departure_in(changed);
+        departure.code &= ~((TimingCode{1} << enrolled) - 1);
+        std::erase_if(changed, [&](const CourseTiming& known) { return known.course == departure.course; });
+        changed.insert(std::ranges::upper_bound(changed, departure.course, {}, &CourseTiming::course), departure);
+      }
       own.resize(std::ssize(changed), tree.stride());
       for (const CourseTiming& known : changed) {
         double* likelihood = own.row(std::ssize(changes)).data();
@@ -124,27 +145,74 @@ class HiddenTreeGiven : public GivenPattern {
         changes.push_back({known, likelihood});
       }
       way.emplace(tree, baseline, changes);
+      posterior = way->posterior();
+      if (shape.departure >= 0) departure_code = departure_in(changed).code;
     }
-    /// The change of a course; null: there is none.
-    const TreeChange* change(Id course) const {
+    Row(const Row&) = delete;
+    Row& operator=(const Row&) = delete;
+
+    /// The change of a node; null: there is none.
+    const TreeChange* change(Id node) const {
       const auto found =
-          std::ranges::lower_bound(changes, course, {}, [](const TreeChange& change) { return change.known.course; });
-      return found != changes.end() && found->known.course == course ? &*found : nullptr;
+          std::ranges::lower_bound(changes, node, {}, [](const TreeChange& change) { return change.known.course; });
+      return found != changes.end() && found->known.course == node ? &*found : nullptr;
     }
-    TimingCode code(Id course) const {
-      const TreeChange* found = change(course);
-      return found != nullptr ? found->known.code : baseline.code;
+    CourseTiming known(Id node) const {
+      const TreeChange* found = change(node);
+      return found != nullptr ? found->known : tree.unmentioned(node, baseline.code);
     }
-    const double* own_of(Id course) const {
-      const TreeChange* found = change(course);
-      return found != nullptr ? found->own : baseline.own.row(course).data();
+    const double* own_of(Id node) const {
+      const TreeChange* found = change(node);
+      return found != nullptr ? found->own : baseline.own.row(node).data();
+    }
+    /// Whether it is certain that the student has not left before the period, and whether that can be.
+    bool is_enrolled(Id period) const { return (departure_code & ((TimingCode{1} << period) - 1)) == 0; }
+    bool may_be_enrolled(Id period) const { return (departure_code >> period) != 0; }
+
+    /// P of an unknown bit of a course, as if the student were enrolled.
+    double taken_probability(Id bit) const {
+      const Id c = bit % shape.courses, period = bit / shape.courses;
+      std::vector<double> weights(static_cast<std::size_t>(tree.width()));
+      tree.weights(known(c), weights);
+      // First enrollment here, or before and taken again.
+      double first = 0, before = 0;
+      const double *likelihood = own_of(c), *shares = tree.timing(c);
+      for (Index z = 0; z < tree.state_count(); ++z) {
+        const double mass = posterior(c, z) / likelihood[z];
+        for (Id v = 1; v <= period; ++v)
+          before += mass * weights[static_cast<std::size_t>(v)] * shares[v * tree.stride() + z];
+        first += mass * weights[static_cast<std::size_t>(period) + 1] * shares[(period + 1) * tree.stride() + z];
+      }
+      return std::min(1.0, first + tree.retake(c)[static_cast<std::size_t>(period)] * before);
+    }
+    /// P of a possible value of a trait.
+    double trait_probability(Id bit) const {
+      Id trait = 0;
+      while (bit >= shape.trait_bit(trait + 1))
+        ++trait;
+      const Id node = shape.courses + trait, value = bit - shape.trait_bit(trait);
+      double sum = 0;
+      const double *likelihood = own_of(node), *shares = tree.timing(node);
+      for (Index z = 0; z < tree.state_count(); ++z)
+        sum += posterior(node, z) / likelihood[z] * shares[value * tree.stride() + z];
+      return std::min(1.0, sum);
     }
 
+    const StepShape& shape;
     const HiddenTree& tree;
     const BaselineMessages& baseline;
     RowMatrix own;
     std::vector<TreeChange> changes;
     std::optional<HiddenTreeRow> way;
+    RowMatrix posterior;
+    TimingCode departure_code = 0;  // possible last periods; 0: the tree does not know when students leave
+
+   private:
+    CourseTiming departure_in(std::span<const CourseTiming> changed) const {
+      const Id node = shape.courses + shape.departure;
+      const auto found = std::ranges::find(changed, node, &CourseTiming::course);
+      return found != changed.end() ? *found : CourseTiming{node, anything_possible(shape.periods)};
+    }
   };
 
   const HiddenTreeEmission& emission_;
@@ -171,6 +239,10 @@ RowMatrix HiddenTreeEmission::bit_probabilities() const {
         before += shares(c, t + 1);
       }
     }
+    for (Id i = 0; i < shape().trait_count(); ++i) {
+      const Id values = shape().trait_values[static_cast<std::size_t>(i)];
+      result.col(k).segment(shape().trait_bit(i), values) = shares.row(courses + i).head(values).transpose();
+    }
   }
   return result;
 }
@@ -182,7 +254,7 @@ std::vector<CourseLink> HiddenTreeEmission::links() const {
     const Vector information = tree->link_information();
     for (Id c = 0; c < tree->course_count(); ++c) {
       const Id parent = tree->shape().parent(c);
-      if (parent < 0) continue;
+      if (parent < 0 || parent >= tree->course_count()) continue;
       const auto ends = std::minmax(c, parent);
       CourseLink& link = found.try_emplace(ends, CourseLink{ends.first, ends.second, 0, 0}).first->second;
       link.information += information[c] / count;
@@ -199,8 +271,11 @@ std::vector<CourseLink> HiddenTreeEmission::links() const {
 std::int64_t HiddenTreeEmission::parameter_count() const {
   std::int64_t count = 0;
   for (const auto& tree : trees_) {
-    const std::int64_t h = tree->state_count(), courses = tree->course_count(), periods = tree->period_count();
-    count += (h - 1) + (courses - 1) * h * (h - 1) + courses * h * periods;
+    const std::int64_t h = tree->state_count(), nodes = tree->node_count(), courses = tree->course_count(),
+                       periods = tree->period_count();
+    count += (h - 1) + (nodes - 1) * h * (h - 1) + courses * h * periods;
+    for (const Id values : shape().trait_values)
+      count += h * (values - 1);
     if (retakes_ == Retakes::learned) count += courses * (periods - 1);
   }
   return count;
@@ -210,7 +285,7 @@ std::unique_ptr<Emission> HiddenTreeEmission::joined(std::span<const std::shared
   std::vector<std::shared_ptr<const HiddenTree>> trees;
   for (const auto& emission : all) {
     const auto* other = dynamic_cast<const HiddenTreeEmission*>(emission.get());
-    if (other == nullptr || other->retakes_ != retakes_ || !other->fits(shape().periods, shape().courses))
+    if (other == nullptr || other->retakes_ != retakes_ || !other->fits(shape()))
       return nullptr;
     trees.insert(trees.end(), other->trees_.begin(), other->trees_.end());
   }

@@ -1,5 +1,5 @@
-// Hidden course trees as emissions: in each state a tree of hidden variables, one a course, over the timings of
-// courses.
+// Hidden course trees as emissions: in each state a tree of hidden variables, one for each course and trait of students,
+// over the timings of courses and the values of traits.
 //
 // Exact for any evidence, and nothing is Markov between the periods of a step: a course taken stays taken.
 // docs/models/hidden_tree.md.
@@ -28,14 +28,14 @@ class HiddenTreeEmission : public Emission,
 
   const std::vector<std::shared_ptr<const HiddenTree>>& trees() const { return trees_; }
   Retakes retakes() const { return retakes_; }
-  StepShape shape() const { return {trees_.front()->period_count(), trees_.front()->course_count()}; }
+  const StepShape& shape() const { return shape_; }
   /// Messages with nothing taken, of a state; made once for each pattern of periods.
   const BaselineMessages& baseline(std::size_t state, TimingCode code) const;
 
   std::string_view family() const override { return family_name; }
   Id state_count() const override { return static_cast<Id>(trees_.size()); }
-  Id bit_count() const override { return shape().bits(); }
-  bool fits(Id periods, Id courses) const override { return shape().periods == periods && shape().courses == courses; }
+  Id bit_count() const override { return shape_.bits(); }
+  bool fits(const StepShape& shape) const override { return shape == shape_; }
   std::span<const LikelihoodKind> likelihood_kinds() const override;
   RowScores score(const StepRows& rows, LikelihoodKind kind, Precision precision,
                   const Executor& executor) const override;
@@ -57,6 +57,7 @@ class HiddenTreeEmission : public Emission,
 
  private:
   std::vector<std::shared_ptr<const HiddenTree>> trees_;
+  StepShape shape_;
   Retakes retakes_;
   mutable std::mutex baseline_mutex_;
   mutable std::map<std::pair<std::size_t, TimingCode>, std::unique_ptr<BaselineMessages>> baseline_;

@@ -8,9 +8,9 @@
 
 namespace desirepath::inline emissions {
 
-HiddenTreeCounts::HiddenTreeCounts(Index courses, Index states, Index periods)
-    : courses_(courses), states_(states), periods_(periods) {
-  values_ = Vector::Zero(risk_begin() + 2 * courses_ * periods_);
+HiddenTreeCounts::HiddenTreeCounts(Index nodes, Index states, Index periods, Index width)
+    : nodes_(nodes), states_(states), periods_(periods), width_(width) {
+  values_ = Vector::Zero(risk_begin() + 2 * nodes_ * periods_);
 }
 
 HiddenTreeCounts& HiddenTreeCounts::operator+=(const HiddenTreeCounts& other) {
@@ -34,7 +34,7 @@ void add_to_statistics(const HiddenTreeCounts& counts, Statistics& sums) {
 }
 
 HiddenTreeCounts take_counts(const Statistics& sums, std::size_t number, const HiddenTree& tree) {
-  HiddenTreeCounts counts(tree.course_count(), tree.state_count(), tree.period_count());
+  HiddenTreeCounts counts(tree.node_count(), tree.state_count(), tree.period_count(), tree.width());
   const RowMatrix& table = sums.table(number);
   assert(table.size() == std::ssize(counts.values()));
   std::copy(table.data(), table.data() + table.size(), counts.values().begin());

@@ -11,25 +11,26 @@ namespace desirepath::inline emissions {
 class HiddenTreeCounts {
  public:
   HiddenTreeCounts() = default;
-  HiddenTreeCounts(Index courses, Index states, Index periods);  // nothing counted
+  /// Nothing counted. width: values of the widest node.
+  HiddenTreeCounts(Index nodes, Index states, Index periods, Index width);
 
   using View = Eigen::Map<const RowMatrix>;
   using Place = Eigen::Map<RowMatrix>;
   /// Of the root's states: one row.
   View root() const { return {values_.data(), 1, states_}; }
   Place root() { return {values_.data(), 1, states_}; }
-  /// (course, z of the parent) by z.
-  View pairs() const { return {values_.data() + pairs_begin(), courses_ * states_, states_}; }
-  Place pairs() { return {values_.data() + pairs_begin(), courses_ * states_, states_}; }
-  /// (course, z) by v.
-  View timing() const { return {values_.data() + timing_begin(), courses_ * states_, periods_ + 1}; }
-  Place timing() { return {values_.data() + timing_begin(), courses_ * states_, periods_ + 1}; }
-  /// Courses by periods: first enrollment before the period, and the period known.
-  View risk() const { return {values_.data() + risk_begin(), courses_, periods_}; }
-  Place risk() { return {values_.data() + risk_begin(), courses_, periods_}; }
-  /// Courses by periods: of these, taken again.
-  View retaken() const { return {values_.data() + risk_begin() + courses_ * periods_, courses_, periods_}; }
-  Place retaken() { return {values_.data() + risk_begin() + courses_ * periods_, courses_, periods_}; }
+  /// (node, z of the parent) by z.
+  View pairs() const { return {values_.data() + pairs_begin(), nodes_ * states_, states_}; }
+  Place pairs() { return {values_.data() + pairs_begin(), nodes_ * states_, states_}; }
+  /// (node, z) by v.
+  View timing() const { return {values_.data() + timing_begin(), nodes_ * states_, width_}; }
+  Place timing() { return {values_.data() + timing_begin(), nodes_ * states_, width_}; }
+  /// Nodes by periods, traits without any: first enrollment before the period, and the period known.
+  View risk() const { return {values_.data() + risk_begin(), nodes_, periods_}; }
+  Place risk() { return {values_.data() + risk_begin(), nodes_, periods_}; }
+  /// Nodes by periods: of these, taken again.
+  View retaken() const { return {values_.data() + risk_begin() + nodes_ * periods_, nodes_, periods_}; }
+  Place retaken() { return {values_.data() + risk_begin() + nodes_ * periods_, nodes_, periods_}; }
 
   std::span<const double> values() const { return {values_.data(), static_cast<std::size_t>(values_.size())}; }
   std::span<double> values() { return {values_.data(), static_cast<std::size_t>(values_.size())}; }
@@ -40,10 +41,10 @@ class HiddenTreeCounts {
 
  private:
   Index pairs_begin() const { return states_; }
-  Index timing_begin() const { return pairs_begin() + courses_ * states_ * states_; }
-  Index risk_begin() const { return timing_begin() + courses_ * states_ * (periods_ + 1); }
+  Index timing_begin() const { return pairs_begin() + nodes_ * states_ * states_; }
+  Index risk_begin() const { return timing_begin() + nodes_ * states_ * width_; }
 
-  Index courses_ = 0, states_ = 0, periods_ = 0;
+  Index nodes_ = 0, states_ = 0, periods_ = 0, width_ = 0;
   Vector values_;
 };
 

@@ -29,7 +29,7 @@ struct PriorSizes {
 /// The M step: shape and centres stay.
 HiddenTreeParameters improve(const HiddenTreeParameters& before, const HiddenTreeCounts& counts,
                              const HiddenTreeOptions& options, const PriorSizes& prior) {
-  const Index states = before.states(), courses = before.courses();
+  const Index states = before.states();
   const double links = prior.link * static_cast<double>(states);
   HiddenTreeParameters next = before;
   const Eigen::RowVectorXd towards = links * before.centres.states.transpose();
@@ -42,7 +42,7 @@ HiddenTreeParameters improve(const HiddenTreeParameters& before, const HiddenTre
     next.timing.row(r) = (counts.timing().row(r) + prior.timing * before.centres.timing.row(r / states)) /
                          (counts.timing().row(r).sum() + prior.timing);
   if (options.retakes == Retakes::never) return next;
-  for (Index c = 0; c < courses; ++c) {
+  for (Index c = 0; c < before.courses(); ++c) {
     for (Id t = 1; t < before.periods(); ++t)
       next.retake(c, t) = (counts.retaken()(c, t) + options.retake_prior * before.centres.retake[t]) /
                           (counts.risk()(c, t) + options.retake_prior);
@@ -165,7 +165,7 @@ std::unique_ptr<EmissionStep> HiddenTreeLearner::step(const RowSurvey& survey, c
 
 std::optional<std::string> HiddenTreeLearner::incompatibility(const Emission& emission) const {
   const auto* hidden = dynamic_cast<const HiddenTreeEmission*>(&emission);
-  if (hidden == nullptr || !hidden->fits(shape_.periods, shape_.courses)) return "no hidden trees of these courses";
+  if (hidden == nullptr || !hidden->fits(shape_)) return "no hidden trees of these courses and traits";
   if (hidden->retakes() != options_.retakes) return concat("another ", setting_name("retakes"));
   for (const auto& tree : hidden->trees()) {
     if (options_.tree_states && tree->state_count() != *options_.tree_states)
@@ -185,7 +185,8 @@ double HiddenTreeLearner::log_prior(const RowSurvey& survey, const Emission& emi
     for (Index r = 0; r < p.transition.rows(); ++r) {
       if (p.parents[static_cast<std::size_t>(r / states)] >= 0)
         links += p.transition.row(r).array().log().matrix().dot(q);
-      timings += p.timing.row(r).array().log().matrix().dot(p.centres.timing.row(r / states));
+      const Id node = static_cast<Id>(r / states), values = p.values(node);
+      timings += p.timing.row(r).head(values).array().log().matrix().dot(p.centres.timing.row(node).head(values));
     }
     for (Index c = 0; c < p.courses() && options_.retakes == Retakes::learned; ++c) {
       for (Id t = 1; t < p.periods(); ++t)

@@ -16,7 +16,7 @@ constexpr double largest_change = 1e90;
 
 HiddenTreeRow::HiddenTreeRow(const HiddenTree& tree, const BaselineMessages& baseline,
                              std::span<const TreeChange> changes)
-    : tree_(tree), baseline_(baseline), changes_(changes), place_(static_cast<std::size_t>(tree.course_count()), -1) {
+    : tree_(tree), baseline_(baseline), changes_(changes), place_(static_cast<std::size_t>(tree.node_count()), -1) {
   find_entries();
   if (entries_.empty()) {
     log_probability_ = baseline_.log_probability;
@@ -100,7 +100,7 @@ void HiddenTreeRow::up_in_logarithms() {
 template <class Visit>
 void HiddenTreeRow::down(const Visit& visit) const {
   const Index stride = tree_.stride(), states = tree_.state_count();
-  RowMatrix posterior(tree_.course_count(), stride);
+  RowMatrix posterior(tree_.node_count(), stride);
   const Vector nothing = Vector::Zero(stride);
   Vector g(stride);
   for (const Id c : tree_.shape().order()) {
@@ -123,7 +123,7 @@ void HiddenTreeRow::down(const Visit& visit) const {
 }
 
 RowMatrix HiddenTreeRow::posterior() const {
-  RowMatrix states(tree_.course_count(), tree_.stride());
+  RowMatrix states(tree_.node_count(), tree_.stride());
   down([&](Id c, const double*, const double*, const double* own) {
     std::copy(own, own + tree_.stride(), states.row(c).data());
   });
@@ -146,7 +146,7 @@ void HiddenTreeRow::add_to(TreeSums& sums, double weight) const {
       const TreeChange& by = changes_[static_cast<std::size_t>(change)];
       sums.add(by.known, weighed.data(), by.own);
     } else {
-      sums.add({c, baseline_.code}, weighed.data(), baseline_.own.row(c).data());
+      sums.add(tree_.unmentioned(c, baseline_.code), weighed.data(), baseline_.own.row(c).data());
     }
   });
 }

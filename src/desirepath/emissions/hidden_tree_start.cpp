@@ -13,8 +13,11 @@ HiddenTreeStart::HiddenTreeStart(const TreeGround& ground, const HiddenTreeOptio
   parameters_.parents = ground.tree(options.tree_noise, stream_.child("shape")).parents();
   parameters_.centres = ground.centres();
   parameters_.initial.resize(options.states_for(ground.students()));
-  parameters_.retake = parameters_.centres.retake.transpose().replicate(parameters_.courses(), 1);
+  parameters_.trait_values = ground.shape().trait_values;
+  parameters_.departure = ground.shape().departure;
+  parameters_.retake = parameters_.centres.retake.transpose().replicate(parameters_.nodes(), 1);
   parameters_.retake.col(0).setZero();
+  parameters_.retake.bottomRows(ground.shape().trait_count()).setZero();
 }
 
 Statistics HiddenTreeStart::count(const StartRows& rows, const Executor& executor) const {
@@ -22,12 +25,12 @@ Statistics HiddenTreeStart::count(const StartRows& rows, const Executor& executo
   const Index states = parameters_.states();
   const TimingRows& timings = rows.timings();
   const RowMatrix by_kind = mixture_.weights_of_kinds(rows, executor);
-  RowMatrix timing = RowMatrix::Zero(parameters_.courses() * states, parameters_.periods() + 1);
+  RowMatrix timing = RowMatrix::Zero(parameters_.nodes() * states, parameters_.centres.timing.cols());
   for (std::size_t k = 0; k < timings.kinds().size(); ++k) {
     const CourseTiming& kind = timings.kinds()[k];
     timing.middleRows(kind.course * states, states) +=
         by_kind.row(static_cast<Index>(k)).transpose() *
-        expected_first(kind, parameters_.centres.timing, parameters_.retake);
+        expected_first(kind, parameters_.courses(), parameters_.centres.timing, parameters_.retake);
   }
   Statistics sums;
   sums.add(by_kind.bottomRows(1));
@@ -55,7 +58,7 @@ void HiddenTreeStart::finish(const Statistics& sums) {
     parameters_.timing.row(r) += 2 * parameters_.centres.timing.row(r / states);
     parameters_.timing.row(r) /= parameters_.timing.row(r).sum();
   }
-  parameters_.transition.resize(parameters_.courses() * states, states);
+  parameters_.transition.resize(parameters_.nodes() * states, states);
   RandomStream draws = stream_.child("links");
   for (Index r = 0; r < parameters_.transition.rows(); ++r) {
     auto row = parameters_.transition.row(r);

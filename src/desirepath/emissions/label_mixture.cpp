@@ -214,7 +214,7 @@ RowMatrix LabelMixture::weights_of_kinds(const StartRows& start, const Executor&
   const TimingRows& timings = start.timings();
   const RowLanes& cut = start.cut();
   const Labels labels(*this, start.rows(), start.weights());
-  const Index kinds = std::ssize(timings.kinds()), courses = timings.shape().courses;
+  const Index kinds = std::ssize(timings.kinds()), nodes = timings.shape().courses + timings.shape().trait_count();
   const std::vector<std::size_t> begin = cut.lanes(cut.lane_count((kinds + 1) * stride_));
   std::vector<LabelSums> lanes(begin.size() - 1);
   executor.for_each(std::ssize(lanes), [&](std::int64_t number) {
@@ -222,7 +222,7 @@ RowMatrix LabelMixture::weights_of_kinds(const StartRows& start, const Executor&
     lanes[lane].taken.setZero((kinds + 1) * stride_);
     Eigen::Map<RowMatrix> by_kind(lanes[lane].taken.data(), kinds + 1, stride_);
     Eigen::RowVectorXd label(stride_);
-    RowMatrix changed(courses, stride_);
+    RowMatrix changed(nodes, stride_);
     for (std::size_t i = begin[lane]; i < begin[lane + 1]; ++i) {
       const PlannedRows& planned = cut.segments()[i];
       changed.setZero();
@@ -238,7 +238,7 @@ RowMatrix LabelMixture::weights_of_kinds(const StartRows& start, const Executor&
       by_kind.row(kinds) += all;
       // Those of the baseline are what is left; less than nothing only by rounding.
       const auto baseline = timings.baseline_kinds(static_cast<std::size_t>(planned.group));
-      for (Index c = 0; c < courses; ++c)
+      for (Index c = 0; c < nodes; ++c)
         by_kind.row(baseline[static_cast<std::size_t>(c)]) += (all - changed.row(c)).cwiseMax(0);
     }
   });

@@ -76,8 +76,8 @@ void PlanPass::count(const PlanSegment& segment, std::span<const double> weights
   make_room(arriving_, segment.slot_count, stride_);
   make_room(kind_sum_, std::ssize(segment.kinds), stride_);
   kind_sum_.topRows(std::ssize(segment.kinds)).setZero();
-  above_.setZero(tree_->course_count(), stride_);
-  here_.setZero(tree_->course_count(), stride_);
+  above_.setZero(tree_->node_count(), stride_);
+  here_.setZero(tree_->node_count(), stride_);
   untouched_ = 0;
   for (std::size_t block = 0; block < segment.block_count(); ++block) {
     const std::int32_t first = segment.blocks[block].first_node, count = segment.blocks[block + 1].first_node - first;
@@ -283,7 +283,7 @@ void PlanPass::down(const PlanSegment& segment, std::size_t block, TreeSums& sum
 void PlanPass::add_unchanged(TreeSums& sums) {
   const auto order = tree_->shape().order();
   const Index states = tree_->state_count();
-  RowMatrix unchanged(tree_->course_count(), stride_);  // by course: posterior over the rows that do not change it
+  RowMatrix unchanged(tree_->node_count(), stride_);  // by course: posterior over the rows that do not change it
   Vector g(stride_);
   std::vector<std::int32_t> rank_of(order.size());
   for (std::size_t rank = 0; rank < order.size(); ++rank) {

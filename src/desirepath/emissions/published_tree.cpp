@@ -27,7 +27,8 @@ Vector students_who_retake(const StepRows& rows, const HiddenTree& tree, const s
   for (std::int64_t row = 0; row < rows.row_count(); ++row) {
     std::vector<std::uint8_t> had(static_cast<std::size_t>(tree.course_count()), 0);
     std::vector<std::uint8_t> again(static_cast<std::size_t>(tree.period_count()), 0);
-    for (const Id bit : rows.taken(row)) {  // in order of periods
+    for (const Id bit : rows.taken(row)) {  // in order of periods; then traits
+      if (bit >= tree.course_count() * tree.period_count()) break;
       const auto course = static_cast<std::size_t>(bit % tree.course_count());
       if (had[course] != 0) again[static_cast<std::size_t>(bit / tree.course_count())] = 1;
       had[course] = 1;
@@ -54,8 +55,9 @@ PublishedTree published_tree(const HiddenTree& tree, const TimingRows& timings, 
     if (retakers[t] < least) centre = least / 2 / risk;
     centre = rounded_probability(centre, risk);
   }
-  for (Index c = 0; c < p.courses(); ++c) {
-    const auto of_course = counts.timing().middleRows(c * states, states);
+  for (Id c = 0; c < p.nodes(); ++c) {
+    const Id values = p.values(c);
+    const auto of_course = counts.timing().block(c * states, 0, states, values);
     const Vector behind = of_course.rowwise().sum();  // students expected with each value
     const double all = std::max(behind.sum(), least_share);
     const Vector timing_count = of_course.colwise().sum().transpose();
@@ -63,22 +65,22 @@ PublishedTree published_tree(const HiddenTree& tree, const TimingRows& timings, 
                  usual_value = published_distribution(possible(behind / all), behind, least);
     result.values += states;
     auto rows_of = [&](RowMatrix& matrix) { return matrix.middleRows(c * states, states); };
-    RowMatrix own = rows_of(p.timing).cwiseMax(least_share);
+    RowMatrix own = rows_of(p.timing).leftCols(values).cwiseMax(least_share);
     result.pooled += publish_distributions(own, of_course, usual_timing, least);
-    rows_of(p.timing) = own;
+    rows_of(p.timing).leftCols(values) = own;
     if (p.parents[static_cast<std::size_t>(c)] >= 0) {
       RowMatrix links = rows_of(p.transition).cwiseMax(least_share);
       publish_distributions(links, counts.pairs().middleRows(c * states, states), usual_value, least);
       rows_of(p.transition) = links;
     }
-    for (Id t = 1; t < p.periods(); ++t) {
+    for (Id t = 1; t < p.periods() && c < p.courses(); ++t) {
       const double risk = counts.risk()(c, t), again = counts.retaken()(c, t);
       if (again < least || risk - again < least)
         p.retake(c, t) = p.centres.retake[t];
       else
         p.retake(c, t) = std::min(rounded_probability(p.retake(c, t), risk), 1 - least_share);
     }
-    p.centres.timing.row(c) = usual_timing.transpose();
+    p.centres.timing.row(c).head(values) = usual_timing.transpose();
   }
   round_distribution(p.centres.states, students);
   return result;

@@ -12,7 +12,7 @@ Vector score_single_state(const HiddenTree& tree, const TimingRows& timings, con
   const Vector logs = own.col(0).array().log();
   // Of each group: a row that changes nothing, and its courses one by one.
   std::vector<double> unchanged;
-  RowMatrix usual(std::ssize(timings.groups()), tree.course_count());
+  RowMatrix usual(std::ssize(timings.groups()), tree.node_count());
   for (std::size_t g = 0; g < timings.groups().size(); ++g) {
     const auto baseline = timings.baseline_kinds(g);
     double sum = 0;
@@ -37,7 +37,7 @@ Vector score_single_state(const HiddenTree& tree, const TimingRows& timings, con
 
 HiddenTreeCounts count_single_state(const HiddenTree& tree, const TimingRows& timings, const RowLanes& rows,
                                     const RowMatrix& own, std::span<const double> weights, const Executor& executor) {
-  const Index kinds = std::ssize(timings.kinds()), courses = tree.course_count();
+  const Index kinds = std::ssize(timings.kinds()), courses = tree.node_count();
   const std::vector<std::size_t> begin = rows.lanes(rows.lane_count(kinds + 1));
   std::vector<Vector> lanes(begin.size() - 1);  // weight by kind, then of all rows
   executor.for_each(std::ssize(lanes), [&](std::int64_t number) {

@@ -38,10 +38,10 @@ std::span<const ColumnEntry> StepRows::column(Id bit, std::int64_t first, std::i
 
 class StepRowsCollector {
  public:
-  StepRowsCollector(const EvidenceBatch& evidence, std::span<const PeriodRange> steps, bool with_traits)
+  StepRowsCollector(const EvidenceBatch& evidence, std::span<const PeriodRange> steps, std::span<const Trait> traits)
       : evidence_(evidence),
         steps_(steps),
-        trait_count_(with_traits ? evidence.trait_count() : 0),
+        traits_(traits),
         bits_(course_bits() + trait_bits()),
         builder_(bits_) {
     pool_.rows.patterns_.push_back({});  // everything known
@@ -68,8 +68,8 @@ class StepRowsCollector {
   Id course_bits() const { return (steps_.front().last - steps_.front().first) * evidence_.course_count(); }
   Id trait_bits() const {
     Id bits = 0;
-    for (Id i = 0; i < trait_count_; ++i)
-      bits += evidence_.trait(i).value_count();
+    for (const Trait& trait : traits_)
+      bits += trait.value_count();
     return bits;
   }
 
@@ -101,9 +101,8 @@ class StepRowsCollector {
     }
     possible_.clear();
     Id first = course_bits();
-    for (Id i = 0; i < trait_count_; ++i) {
-      const Trait& trait = evidence_.trait(i);
-      possible_.push_back(evidence_.possible(student, i));
+    for (const Trait& trait : traits_) {
+      possible_.push_back(evidence_.possible(student, trait));
       const bool is_known = std::has_single_bit(possible_.back());
       if (is_known) taken_.push_back(first + std::countr_zero(possible_.back()));
       anything_known = anything_known || possible_.back() != trait.all();
@@ -148,11 +147,11 @@ class StepRowsCollector {
         unknown.mask[static_cast<std::size_t>(bit - offset)] = closed ? 1 : 0;
     }
     Id first = course_bits();
-    for (Id i = 0; i < trait_count_; ++i) {
-      const TraitValues possible = possible_[static_cast<std::size_t>(i)];
-      for (Id v = 0; v < evidence_.trait(i).value_count() && !std::has_single_bit(possible); ++v)
+    for (std::size_t i = 0; i < traits_.size(); ++i) {
+      const TraitValues possible = possible_[i];
+      for (Id v = 0; v < traits_[i].value_count() && !std::has_single_bit(possible); ++v)
         unknown.mask[static_cast<std::size_t>(first + v)] = (possible >> v) & 1U;
-      first += evidence_.trait(i).value_count();
+      first += traits_[i].value_count();
     }
     for (Id bit = 0; bit < static_cast<Id>(unknown.mask.size()); ++bit) {
       if (unknown.contains(bit)) unknown.bits.push_back(bit);
@@ -217,7 +216,8 @@ class StepRowsCollector {
 
   const EvidenceBatch& evidence_;
   std::span<const PeriodRange> steps_;
-  Id trait_count_, bits_;
+  std::span<const Trait> traits_;
+  Id bits_;
   BinaryMatrixBuilder builder_;
   RowPool pool_;
   std::vector<Id> patterns_;
@@ -242,8 +242,8 @@ StepRows one_unknown_row(Id bits) {
   return rows;
 }
 
-RowPool pool_rows(const EvidenceBatch& evidence, std::span<const PeriodRange> steps, bool with_traits) {
-  return StepRowsCollector(evidence, steps, with_traits).collect();
+RowPool pool_rows(const EvidenceBatch& evidence, std::span<const PeriodRange> steps, std::span<const Trait> traits) {
+  return StepRowsCollector(evidence, steps, traits).collect();
 }
 
 }  // namespace desirepath::inline emissions

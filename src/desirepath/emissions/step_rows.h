@@ -108,9 +108,10 @@ constexpr bool fits_a_block(std::int64_t numbers) {
 /// A single row of which nothing is known.
 StepRows one_unknown_row(Id bits);
 
-/// All steps must have the same number of periods. with_traits: of one step; the bits of what is known about the
-/// students' traits follow those of their courses, one for each value. A value that is known is taken; values that are
-/// possible beside others are unknown.
-RowPool pool_rows(const EvidenceBatch& evidence, std::span<const PeriodRange> steps, bool with_traits = false);
+/// All steps must have the same number of periods. traits: of a single step; the bits of what is known about them
+/// follow those of the courses, one for each value. A value that is known is taken; values that are possible beside
+/// others are unknown. Evidence that says nothing of traits leaves all but departure unknown.
+RowPool pool_rows(const EvidenceBatch& evidence, std::span<const PeriodRange> steps,
+                  std::span<const Trait> traits = {});
 
 }  // namespace desirepath::inline emissions

@@ -27,7 +27,7 @@ struct FirstEnrollments {
   FirstEnrollments(const TimingRows& timings, std::span<const double> row_weights, bool only_whole) {
     std::vector<std::int32_t> cell_of_kind;
     for (const CourseTiming& kind : timings.kinds()) {
-      const Id period = first_period(kind.code);
+      const Id period = kind.course < timings.shape().courses ? first_period(kind.code) : -1;
       cell_of_kind.push_back(period < 0 ? -1 : kind.course * timings.shape().periods + period);
     }
     cells.reserve(timings.change_count());
@@ -44,15 +44,6 @@ struct FirstEnrollments {
         weights.push_back(weight);
       }
     }
-  }
-
- private:
-  /// The first known enrollment in a code; -1: none.
-  static Id first_period(TimingCode code) {
-    Id period = 0;
-    for (; code > 0 && code % 3 != 1; code /= 3)
-      ++period;
-    return code > 0 ? period : -1;
   }
 };
 
@@ -102,11 +93,17 @@ double information_of(const RowMatrix& table, double sum) {
 
 }  // namespace
 
-TimingPairs::TimingPairs(const StepShape& shape, bool only_whole, double total)
-    : shape_(shape), only_whole_(only_whole), total_(total), information_(static_cast<std::size_t>(shape.courses)) {}
+TimingPairs::TimingPairs(const StepShape& shape, bool only_whole, double total, double all)
+    : shape_(shape),
+      only_whole_(only_whole),
+      total_(total),
+      all_(all),
+      traits_(shape),
+      information_(static_cast<std::size_t>(shape.courses + shape.trait_count())) {}
 
 Statistics TimingPairs::count(const TimingRows& timings, std::span<const double> weights,
                               const Executor& executor) const {
+  if (first_ == shape_.courses) return traits_.count(timings, weights);
   const FirstEnrollments firsts(timings, weights, only_whole_);
   const Id periods = shape_.periods;
   Statistics sums;
@@ -154,11 +151,19 @@ bool TimingPairs::take(const Statistics& sums, const Executor& executor) {
     for (Index c = 0; c < single_.rows(); ++c)
       single_(c, 0) = total_ - single_.row(c).tail(shape_.periods).sum();
     begin_slab(0);
-  } else {
+  } else if (first_ < shape_.courses) {
     inform(sums.table(0), executor);
     begin_slab(end_);
+  } else {
+    // Of each node with the traits after it.
+    const RowMatrix of_traits = traits_.information(sums, all_);
+    for (Id i = 0; i < shape_.trait_count(); ++i) {
+      for (Id node = 0; node < shape_.courses + i; ++node)
+        information_[static_cast<std::size_t>(node)].push_back(of_traits(i, node));
+    }
+    return true;
   }
-  return first_ == shape_.courses;
+  return first_ == shape_.courses && shape_.trait_count() == 0;
 }
 
 void TimingPairs::begin_slab(Id first) {
@@ -209,7 +214,7 @@ DependencyTree TimingPairs::tree(double noise, const RandomStream& stream) const
   const auto& used = noise > 0 ? noisy : information_;
   std::vector<Id> members(information_.size());
   std::iota(members.begin(), members.end(), 0);
-  return rooted_at_centre(maximum_spanning_tree(shape_.courses, members, [&](Id i, Id j) {
+  return rooted_at_centre(maximum_spanning_tree(static_cast<Id>(members.size()), members, [&](Id i, Id j) {
     return used[static_cast<std::size_t>(i)][static_cast<std::size_t>(j - i - 1)];
   }));
 }

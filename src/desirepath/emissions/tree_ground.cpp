@@ -8,10 +8,11 @@ constexpr int pooling_steps = 30;
 
 }  // namespace
 
-Eigen::RowVectorXd expected_first(const CourseTiming& kind, const RowMatrix& shares, const RowMatrix& retake) {
+Eigen::RowVectorXd expected_first(const CourseTiming& kind, Id courses, const RowMatrix& shares,
+                                  const RowMatrix& retake) {
   Eigen::RowVectorXd first(shares.cols());
-  timing_weights(kind.code, {retake.row(kind.course).data(), static_cast<std::size_t>(retake.cols())},
-                 {first.data(), static_cast<std::size_t>(first.size())});
+  node_weights(kind, courses, {retake.row(kind.course).data(), static_cast<std::size_t>(retake.cols())},
+               {first.data(), static_cast<std::size_t>(first.size())});
   first.array() *= shares.row(kind.course).array();
   return first / first.sum();
 }
@@ -55,20 +56,25 @@ void TreeGround::take_totals(const RowMatrix& totals) {
   const double whole = totals(0, 0);
   students_ = totals(0, 1);
   const bool only_whole = 3 * whole >= students_;
-  pairs_.emplace(shape_, only_whole, only_whole ? whole : students_);
-  centres_.timing = RowMatrix::Constant(shape_.courses, shape_.periods + 1, 1.0 / (shape_.periods + 1));
+  pairs_.emplace(shape_, only_whole, only_whole ? whole : students_, students_);
+  const Id nodes = shape_.courses + shape_.trait_count();
+  centres_.timing = RowMatrix::Zero(nodes, widest_node(shape_));
+  for (Id c = 0; c < nodes; ++c)
+    centres_.timing.row(c).head(values(c)).setConstant(1.0 / values(c));
   centres_.retake = Vector::Constant(shape_.periods, retakes_ == Retakes::learned ? 0.5 : 0);
-  retake_ = centres_.retake.transpose().replicate(shape_.courses, 1);
+  retake_ = centres_.retake.transpose().replicate(nodes, 1);
 }
 
 Statistics TreeGround::count_pooled(const StartRows& rows) const {
   const Id courses = shape_.courses, periods = shape_.periods;
   const Vector& weight = rows.weights_of_kinds();
-  RowMatrix counts = RowMatrix::Zero(courses, periods + 1), risk = RowMatrix::Zero(courses, periods), retaken = risk;
+  RowMatrix counts = RowMatrix::Zero(centres_.timing.rows(), centres_.timing.cols()),
+            risk = RowMatrix::Zero(centres_.timing.rows(), periods), retaken = risk;
   for (std::size_t k = 0; k < rows.timings().kinds().size(); ++k) {
     const CourseTiming& kind = rows.timings().kinds()[k];
-    const Eigen::RowVectorXd first = weight[static_cast<Index>(k)] * expected_first(kind, centres_.timing, retake_);
+    const Eigen::RowVectorXd first = weight[static_cast<Index>(k)] * expected_first(kind, courses, centres_.timing, retake_);
     counts.row(kind.course) += first;
+    if (kind.course >= courses) continue;
     TimingCode code = kind.code;
     double before = 0;
     for (Id t = 0; t < periods; ++t, code /= 3) {
@@ -86,9 +92,9 @@ Statistics TreeGround::count_pooled(const StartRows& rows) const {
 
 void TreeGround::take_pooled(const Statistics& sums) {
   const RowMatrix &counts = sums.table(0), &risk = sums.table(1), &retaken = sums.table(2);
-  for (Id c = 0; c < shape_.courses; ++c) {
-    const Eigen::RowVectorXd raised = counts.row(c).array() + 0.5 / (shape_.periods + 1);
-    centres_.timing.row(c) = raised / raised.sum();
+  for (Id c = 0; c < counts.rows(); ++c) {
+    const Eigen::RowVectorXd raised = counts.row(c).head(values(c)).array() + 0.5 / values(c);
+    centres_.timing.row(c).head(values(c)) = raised / raised.sum();
   }
   if (retakes_ == Retakes::never) return;
   for (Id t = 1; t < shape_.periods; ++t) {

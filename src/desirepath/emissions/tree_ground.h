@@ -10,8 +10,9 @@
 
 namespace desirepath::inline emissions {
 
-/// Expected first enrollments of a kind's course, of weight one, by v, under shares of all courses.
-Eigen::RowVectorXd expected_first(const CourseTiming& kind, const RowMatrix& shares, const RowMatrix& retake);
+/// Expected first enrollments of a kind's course, or values of its trait, of weight one, by v, under shares of all.
+Eigen::RowVectorXd expected_first(const CourseTiming& kind, Id courses, const RowMatrix& shares,
+                                  const RowMatrix& retake);
 
 /// Found in rounds of counting; then only read.
 class TreeGround {
@@ -22,6 +23,7 @@ class TreeGround {
   /// Takes the sums of a round over all rows; false where another one is to be counted.
   bool take(const Statistics& sums, const Executor& executor);
 
+  const StepShape& shape() const { return shape_; }
   double students() const { return students_; }
   /// The shape of a tree.
   DependencyTree tree(double noise, const RandomStream& stream) const { return pairs_->tree(noise, stream); }
@@ -30,6 +32,11 @@ class TreeGround {
   const HiddenTreeCentres& centres() const { return centres_; }
 
  private:
+  /// Of a course or trait.
+  Id values(Id node) const {
+    return node < shape_.courses ? shape_.periods + 1
+                                 : shape_.trait_values[static_cast<std::size_t>(node - shape_.courses)];
+  }
   enum class Phase { totals, pairs, pooling };
   Statistics count_pooled(const StartRows& rows) const;
   void take_totals(const RowMatrix& totals);
@@ -43,7 +50,7 @@ class TreeGround {
   double students_ = 0;
   std::optional<TimingPairs> pairs_;
   HiddenTreeCentres centres_;
-  RowMatrix retake_;  // pooled: courses by periods
+  RowMatrix retake_;  // pooled: nodes by periods
 };
 
 }  // namespace desirepath::inline emissions

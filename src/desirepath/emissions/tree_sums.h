@@ -13,19 +13,18 @@ class TreeSums {
   /// Numbers of one.
   static Index size_for(const HiddenTree& tree);
 
-  /// Posterior pairs over A of a course: z of its parent by z.
-  double* pairs(Id course) { return values_.data() + Index{course} * tree_->state_count() * tree_->stride(); }
-  /// Adds the posterior of a course's state, summed over rows that know the same of it. own: l of what they know.
+  /// Posterior pairs over A of a node: z of its parent by z.
+  double* pairs(Id node) { return values_.data() + Index{node} * tree_->state_count() * tree_->stride(); }
+  /// Adds the posterior of a node's state, summed over rows that know the same of it. own: l of what they know.
   void add(const CourseTiming& known, const double* posterior, const double* own);
 
   Vector& values() { return values_; }
   HiddenTreeCounts counts() const;
 
  private:
-  Index timing_begin() const { return Index{tree_->course_count()} * tree_->state_count() * tree_->stride(); }
-  Index root_begin() const { return timing_begin() + tree_->course_count() * values_per_course() * tree_->stride(); }
+  Index timing_begin() const { return Index{tree_->node_count()} * tree_->state_count() * tree_->stride(); }
+  Index root_begin() const { return timing_begin() + tree_->node_count() * Index{tree_->width()} * tree_->stride(); }
   Index risk_begin() const { return root_begin() + tree_->stride(); }
-  Index values_per_course() const { return Index{tree_->period_count()} + 1; }
 
   const HiddenTree* tree_ = nullptr;
   Vector values_;

@@ -35,6 +35,30 @@ std::vector<PatternGroup> group_by_pattern(const RowPool& pool, std::int64_t stu
   return groups;
 }
 
+Id trait_bits(const StepLayout& layout) {
+  Id bits = 0;
+  for (const Trait& trait : layout.traits)
+    bits += trait.value_count();
+  return bits;
+}
+
+/// The drawn values of traits; left: the first period that a student is gone.
+std::vector<TraitValues> drawn_traits(const StepLayout& layout, Id first_bit, std::span<const std::vector<Id>> bits,
+                                      std::vector<Id>& left) {
+  std::vector<TraitValues> values;
+  for (std::size_t s = 0; s < bits.size(); ++s) {
+    Id begin = first_bit;
+    for (const Trait& trait : layout.traits) {
+      const auto found = std::ranges::lower_bound(bits[s], begin);
+      const Id value = found != bits[s].end() ? *found - begin : 0;
+      values.push_back(TraitValues{1} << value);
+      if (trait.kind == TraitKind::departure) left[s] = value + 1;
+      begin += trait.value_count();
+    }
+  }
+  return values;
+}
+
 /// What errors of the scores do to a mean over a student's states is at most the spread of what is averaged times this:
 /// the change of a mean under changed log-weights is their covariance with it (Cauchy and Schwarz).
 Vector error_of_scores(const ChainEvidence& data, const std::vector<RowScores>& scores, const RowMatrix& posterior,
@@ -59,7 +83,7 @@ Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const 
                                  Conditioning conditioning) const {
   check_evidence(evidence);
   const Id courses = schema().course_count();
-  const bool inside = std::ranges::all_of(asked, [&](Id bit) { return bit >= 0 && bit < schema().bit_count(); });
+  const bool inside = std::ranges::all_of(asked, [&](Id bit) { return bit >= 0 && bit < schema().bit_count() + trait_bits(layout_); });
   if (!inside) throw InputError("a bit outside the model is asked for");
   const ChainEvidence& data = cut_evidence(evidence, layout_);
   const std::vector<RowScores> scores = answer_scores(data, executor);
@@ -71,7 +95,9 @@ Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const 
   for (std::size_t i = 0; i < asked.size(); ++i) {
     for (std::size_t step = 0; step < layout_.steps.size(); ++step) {
       const PeriodRange& periods = layout_.steps[step];
-      if (asked[i] < periods.first * courses || asked[i] >= periods.last * courses) continue;
+      // Bits of traits follow those of the courses of the one step that knows them.
+      const bool is_trait = asked[i] >= schema().bit_count();
+      if (asked[i] < periods.first * courses || (asked[i] >= periods.last * courses && !is_trait)) continue;
       local[step].push_back(asked[i] - periods.first * courses);
       columns[step].push_back(static_cast<Index>(i));
     }
@@ -238,6 +264,8 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
       });
     }
   }
+  std::vector<TraitValues> traits;
+  if (!layout_.traits.empty()) traits = drawn_traits(layout_, schema().bit_count(), bits.front(), departure);
   BinaryMatrixBuilder taken(schema().bit_count()), exceptions(schema().bit_count());
   std::vector<Presence> knowledge;
   for (std::size_t s = 0; s < students; ++s) {
@@ -255,7 +283,9 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
       }
     }
   }
-  return {periods, courses, evidence.students(), knowledge, std::move(taken).build(), std::move(exceptions).build()};
+  EvidenceBatch completed(periods, courses, evidence.students(), knowledge, std::move(taken).build(),
+                          std::move(exceptions).build());
+  return layout_.traits.empty() ? completed : completed.with_traits(layout_.traits, std::move(traits));
 }
 
 std::optional<RowMatrix> first_enrollments(const Model& model, const EvidenceBatch& evidence,

@@ -1,5 +1,7 @@
 #include "desirepath/models/chain_evidence.h"
 
+#include <algorithm>
+
 #include "desirepath/core/text.h"
 #include "desirepath/models/chain_history.h"
 
@@ -24,6 +26,25 @@ StepLayout StepLayout::of(TimeStructure structure, Id periods) {
   return layout;
 }
 
+StepLayout StepLayout::of(TimeStructure structure, const Schema& schema) {
+  StepLayout layout = of(structure, schema.period_count());
+  if (structure == TimeStructure::one_step) layout.traits = schema.traits();
+  return layout;
+}
+
+StepShape StepLayout::shape(const Schema& schema) const {
+  StepShape shape{steps.front().last - steps.front().first, schema.course_count()};
+  for (const Trait& trait : traits) {
+    if (trait.kind == TraitKind::departure) shape.departure = shape.trait_count();
+    shape.trait_values.push_back(trait.value_count());
+  }
+  return shape;
+}
+
+bool StepLayout::rows_know_departure() const {
+  return std::ranges::find(traits, TraitKind::departure, &Trait::kind) != traits.end();
+}
+
 ChainEvidence::ChainEvidence(const EvidenceBatch& evidence, const StepLayout& step_layout)
     : layout(&step_layout), students(evidence.student_count()) {
   const EvidenceBatch rows = layout->with_history ? with_history(evidence) : evidence;
@@ -31,9 +52,8 @@ ChainEvidence::ChainEvidence(const EvidenceBatch& evidence, const StepLayout& st
     std::vector<PeriodRange> steps;
     for (const Id step : pool)
       steps.push_back(layout->steps[static_cast<std::size_t>(step)]);
-    pools.push_back(pool_rows(rows, steps));
+    pools.push_back(pool_rows(rows, steps, layout->traits));
   }
-  const Id periods = evidence.period_count();
   presence.reserve(static_cast<std::size_t>(students * layout->step_count()));
   departures.reserve(static_cast<std::size_t>(students));
   for (std::int64_t student = 0; student < students; ++student) {
@@ -46,14 +66,7 @@ ChainEvidence::ChainEvidence(const EvidenceBatch& evidence, const StepLayout& st
       }
       presence.push_back(found);
     }
-    DepartureRange range{1, periods};  // nobody leaves before the first period
-    for (Id t = 0; t < periods; ++t) {
-      if (at(t) == Presence::present) range.earliest = t + 1;
-    }
-    for (Id t = periods; t-- > 0;) {
-      if (at(t) == Presence::left) range.latest = t;
-    }
-    departures.push_back(range);
+    departures.push_back(evidence.departure(student));
   }
 }
 
@@ -64,7 +77,9 @@ const ChainEvidence& cut_evidence(const EvidenceBatch& evidence, const StepLayou
     StepLayout layout;
     ChainEvidence evidence;
   };
-  const std::string key = concat("steps ", static_cast<int>(layout.structure), layout.with_history ? " history" : "");
+  std::string key = concat("steps ", static_cast<int>(layout.structure), layout.with_history ? " history" : "");
+  for (const Trait& trait : layout.traits)
+    key += concat(" ", trait.value_count(), " ", trait.name);
   return evidence.forms().get<Cut>(key, [&] { return std::make_shared<const Cut>(evidence, layout); }).evidence;
 }
 

@@ -22,23 +22,20 @@ struct StepLayout {
   std::vector<Id> pool_of;             // by step
   std::vector<Id> place_of;            // by step, within its pool
   bool with_history = false;           // rows tell what was taken before (chain_history.h)
+  std::vector<Trait> traits;           // that the rows of a single step tell
 
   static StepLayout of(TimeStructure structure, Id periods);
+  /// With the traits of the schema, where there is one step.
+  static StepLayout of(TimeStructure structure, const Schema& schema);
   Id step_count() const { return static_cast<Id>(steps.size()); }
   Id pool_count() const { return static_cast<Id>(pools.size()); }
   /// Of every step.
-  StepShape shape(const Schema& schema) const {
-    return {steps.front().last - steps.front().first, schema.course_count()};
-  }
+  StepShape shape(const Schema& schema) const;
+  /// The rows tell when students left, so that a chain has nothing to add.
+  bool rows_know_departure() const;
 };
 /// Students one thread does at a time.
 inline constexpr std::int64_t students_per_block = 256;
-
-/// Periods (from 0; `periods` = never) in which a student may have left, both included.
-struct DepartureRange {
-  Id earliest = 0;
-  Id latest = 0;
-};
 
 struct ChainEvidence {
   ChainEvidence(const EvidenceBatch& evidence, const StepLayout& layout);
@@ -58,7 +55,7 @@ struct ChainEvidence {
   std::int64_t students;
   std::vector<RowPool> pools;
   std::vector<Presence> presence;          // students by steps
-  std::vector<DepartureRange> departures;  // one a student
+  std::vector<DepartureRange> departures;  // one for each student
 };
 
 /// Cut once for all questions about the evidence, and kept as long as it.

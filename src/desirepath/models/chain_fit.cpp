@@ -30,7 +30,7 @@ class ChainFit : public TrainingRun {
       : TrainingRun(task),
         executor_(task.context.executor),
         settings_(task.options.read<ChainSettings>()),
-        layout_(StepLayout::of(structure, task.cohort.schema().period_count())) {
+        layout_(StepLayout::of(structure, task.cohort.schema())) {
     const ModelChoice& choice = options_.choice();
     identity_ = {choice.model->name, choice.emission->name, choice.emission->name == choice.model->default_emission,
                  structure, cohort_.schema()};

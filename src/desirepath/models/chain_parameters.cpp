@@ -87,7 +87,7 @@ std::optional<std::string> ChainParameters::fault(const StepLayout& layout, cons
   if (static_cast<Id>(emissions.size()) != layout.pool_count()) return "emissions do not fit the steps";
   const StepShape shape = layout.shape(schema);
   for (const auto& emission : emissions) {
-    if (!emission->fits(shape.periods, shape.courses) || emission->state_count() < 1 ||
+    if (!emission->fits(shape) || emission->state_count() < 1 ||
         emission->state_count() + (has_left_state ? 1 : 0) != states)
       return "emissions do not fit courses and states";
     const bool carries_over = offered<ReadsHistory>(*emission) != nullptr;

@@ -56,7 +56,7 @@ ChainProblem::ChainProblem(const ChainTask& task, ChainEvidence& evidence, const
   facts[2] = own_weight_;
   facts = added_up(std::move(facts));
   has_left_ = facts[0] > 0 && !one_step;
-  has_departures_ = facts[1] > 0 && one_step;
+  has_departures_ = facts[1] > 0 && one_step && !evidence.layout->rows_know_departure();
   total_weight_ = facts[2];
   weigh_rows(evidence_, task.weights);
   for (const RowPool& pool : evidence_.pools) {

@@ -35,7 +35,7 @@ class CommitteeFit : public TrainingRun {
   explicit CommitteeFit(const TrainingTask& task)
       : TrainingRun(task),
         settings_(task.options.read<CommitteeSettings>()),
-        layout_(StepLayout::of(TimeStructure::one_step, task.cohort.schema().period_count())) {
+        layout_(StepLayout::of(TimeStructure::one_step, task.cohort.schema())) {
     const ModelChoice& choice = options_.choice();
     if (choice.emission->name != choice.model->default_emission)
       throw OptionError(
@@ -331,10 +331,56 @@ class CommitteeFit : public TrainingRun {
   double first_bytes_ = 0;
 };
 
+/// A fit to students of whom more is known than their courses.
+class CommitteeFitWithTraits : public Training {
+ public:
+  CommitteeFitWithTraits(const TrainingTask& task, const std::vector<Trait>& traits)
+      : cohort_(task.cohort.with_traits(traits)), context_(task.context) {
+    if (context_.validation != nullptr) {
+      if (!context_.validation->schema().has_same_bits(cohort_.schema())) refuse_other_bits();
+      validation_ = context_.validation->with_traits(traits);
+      context_.validation = &*validation_;
+    }
+    fit_ = std::make_unique<CommitteeFit>(TrainingTask{cohort_, task.options, context_});
+    warnings_ = trait_warnings(cohort_, traits);
+  }
+  FitEstimate estimate() const override { return fit_->estimate(); }
+  FitResult run() override {
+    FitResult result = fit_->run();
+    result.warnings.insert(result.warnings.end(), warnings_.begin(), warnings_.end());
+    return result;
+  }
+
+ private:
+  Cohort cohort_;
+  TrainingContext context_;
+  std::optional<Cohort> validation_;
+  std::unique_ptr<CommitteeFit> fit_;
+  std::vector<std::string> warnings_;
+};
+
+/// What the model is to know about students beside their courses: when they left, where they do, and what the user
+/// names.
+std::vector<Trait> traits_of(const TrainingTask& task) {
+  const auto settings = task.options.read<CommitteeSettings>();
+  if (task.context.warm != nullptr) {
+    if (!settings.attributes.empty() || !settings.outcomes.empty())
+      throw OptionError(concat(setting_name("warm"), ": the model knows what it knows of students; without ",
+                               setting_name("attributes"), " and ", setting_name("outcomes")));
+    return task.context.warm->schema().traits();
+  }
+  std::vector<Trait> traits = traits_named(task.cohort, settings.attributes, settings.outcomes);
+  if (task.cohort.has_departures() && task.cohort.schema().period_count() > 1)
+    traits.insert(traits.begin(), departure_trait(task.cohort.schema().periods()));
+  return traits;
+}
+
 }  // namespace
 
 std::unique_ptr<Training> prepare_committee(const TrainingTask& task) {
-  return std::make_unique<CommitteeFit>(task);
+  const std::vector<Trait> traits = traits_of(task);
+  if (traits.empty()) return std::make_unique<CommitteeFit>(task);
+  return std::make_unique<CommitteeFitWithTraits>(task, traits);
 }
 
 }  // namespace desirepath::inline models

@@ -10,7 +10,7 @@ struct CommitteeSettings {
   std::optional<Id> trees;
   EmOptions em{200, 1e-7};
   std::optional<double> validation;
-  std::string weights;
+  std::string weights, attributes, outcomes;
 
   void declare(SettingVisitor& visit) {
     visit(Setting("trees", "members of the committee (16; 8 from 3,000 students, 4 from 20,000)")
@@ -26,6 +26,15 @@ struct CommitteeSettings {
               .in("Training"),
           validation);
     visit(Setting("weights", "student attribute that weighs each student").taking("COLUMN").in("Model"), weights);
+    visit(Setting("attributes", "columns known at entry that the model also learns, such as residence or entry major")
+              .taking("COLUMN,...")
+              .in("Model"),
+          attributes);
+    visit(Setting("outcomes",
+                  "columns known later that it also learns, or conditions on columns, such as graduated=degree is not null")
+              .taking("COLUMN,...")
+              .in("Model"),
+          outcomes);
   }
 };
 

@@ -31,7 +31,7 @@ HiddenChain::HiddenChain(ChainIdentity identity, ChainParameters parameters)
     : identity_(std::move(identity)),
       parameters_(std::move(parameters)),
       answers_(parameters_.answering()),
-      layout_(StepLayout::of(identity_.structure, identity_.schema.period_count())) {
+      layout_(StepLayout::of(identity_.structure, identity_.schema)) {
   assert(!parameters_.fault(layout_, identity_.schema));
   layout_.with_history = offered<ReadsHistory>(*parameters_.emissions.front()) != nullptr;
 }
@@ -234,7 +234,7 @@ std::unique_ptr<HiddenChain> HiddenChain::load(const ArchiveReader& archive, std
     archive.refuse(concat("damaged: ", error.what()));
   }
   if (identity.schema.bit_count() < 1) archive.refuse("damaged: no courses or periods");
-  const StepLayout layout = StepLayout::of(identity.structure, identity.schema.period_count());
+  const StepLayout layout = StepLayout::of(identity.structure, identity.schema);
   ChainParameters parameters = ChainParameters::load(archive, "", layout, identity.schema, *family);
   return std::make_unique<HiddenChain>(std::move(identity), std::move(parameters));
 }

@@ -60,7 +60,9 @@ class HiddenChain : public Model, public HiddenStates, public HasChain {
                               Precision precision) const override;
   const HiddenStates* hidden_states() const override { return this; }
   std::vector<CourseLink> links() const override;
-  bool models_leaving() const override { return parameters_.has_left_state || parameters_.departures.size() > 0; }
+  bool models_leaving() const override {
+    return parameters_.has_left_state || parameters_.departures.size() > 0 || layout_.rows_know_departure();
+  }
   std::int64_t parameter_count() const override;
   void save(ArchiveWriter& archive) const override;
 

@@ -103,7 +103,7 @@ class Counts {
  public:
   Counts(const Model& model, const TrainingTask& task)
       : students_(trained_students(task)),
-        batch_(EvidenceBatch::of(students_)),
+        batch_(EvidenceBatch::of(students_.with_traits(model.schema().traits()))),
         chain_(offered<HasChain>(model)->chain()),
         evidence_(cut_evidence(batch_, chain_.layout())),
         counted_(counted_students(students_, task.options)) {

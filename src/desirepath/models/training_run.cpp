@@ -67,8 +67,7 @@ TrainingRun::TrainingRun(const TrainingTask& task, std::string fewer, std::strin
       fewer_(std::move(fewer)),
       first_step_(std::move(first_step)) {
   if (context_.validation != nullptr && !context_.validation->schema().has_same_bits(cohort_.schema()))
-    throw InputError(
-        concat(setting_name("validation"), ": the file has other courses or periods than the training cohort"));
+    refuse_other_bits();
 }
 
 FitResult TrainingRun::run() {
@@ -122,6 +121,11 @@ void refuse_states(const TrainingContext& context, const std::string& model) {
                                     {!context.transitions.empty(), "transitions"}}) {
     if (given) throw OptionError(concat(setting_name(name), ": ", model, " has no states to begin from or to number"));
   }
+}
+
+void refuse_other_bits() {
+  throw InputError(
+      concat(setting_name("validation"), ": the file has other courses or periods than the training cohort"));
 }
 
 void require_same_bits(const Model& warm, const Schema& schema) {

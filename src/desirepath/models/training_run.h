@@ -73,6 +73,8 @@ class TrainingRun : public Training {
 
 /// Throws OptionError where the context has what only models with states can use.
 void refuse_states(const TrainingContext& context, const std::string& model);
+/// Throws InputError for judges of other courses or periods.
+[[noreturn]] void refuse_other_bits();
 /// Throws OptionError where the model to start from is of other data.
 void require_same_bits(const Model& warm, const Schema& schema);
 

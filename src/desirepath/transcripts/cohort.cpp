@@ -98,6 +98,12 @@ Cohort Cohort::with_min_cell(std::int64_t min_cell) const {
   return Cohort(std::move(parts));
 }
 
+Cohort Cohort::with_traits(std::vector<Trait> traits) const {
+  CohortParts parts = *parts_;
+  parts.schema = schema().with_traits(std::move(traits));
+  return Cohort(std::move(parts));
+}
+
 Cohort Cohort::select(std::span<const std::int64_t> students) const {
   CohortParts chosen;
   chosen.schema = schema();
@@ -196,7 +202,8 @@ Calendar calendar_from(const std::string& text) {
 
 std::string Cohort::fingerprint() const {
   DigestBuilder digest;
-  digest.add(schema().to_json().dump());
+  // What a model makes of its students' attributes is no part of the students.
+  digest.add((schema().traits().empty() ? schema() : schema().with_traits({})).to_json().dump());
   for (const std::string& id : parts_->students) {
     digest.add(id);
     digest.add(std::string_view("\0", 1));

@@ -96,6 +96,8 @@ class Cohort {
   const Attribute& attribute(std::string_view name) const;
 
   Cohort with_min_cell(std::int64_t min_cell) const;
+  /// The same students, of whom these traits are known as far as attributes and periods tell.
+  Cohort with_traits(std::vector<Trait> traits) const;
   /// The students with these numbers, in this order.
   Cohort select(std::span<const std::int64_t> students) const;
   /// Digest of everything but provenance: equal cohorts, equal fingerprints.

@@ -71,7 +71,7 @@ EvidenceBatch EvidenceBatch::with_traits(std::vector<Trait> traits, std::vector<
   return result;
 }
 
-EvidenceBatch::DepartureRange EvidenceBatch::departure(std::int64_t student) const {
+DepartureRange EvidenceBatch::departure(std::int64_t student) const {
   DepartureRange range{1, periods_};  // nobody leaves before the first period
   for (Id t = 0; t < periods_; ++t) {
     if (seen(student, t) == Presence::present) range.earliest = t + 1;
@@ -82,14 +82,17 @@ EvidenceBatch::DepartureRange EvidenceBatch::departure(std::int64_t student) con
   return range;
 }
 
-TraitValues EvidenceBatch::possible(std::int64_t student, Id trait) const {
-  if (traits_[static_cast<std::size_t>(trait)].kind != TraitKind::departure)
-    return (*known_traits_)[static_cast<std::size_t>(student * trait_count() + trait)];
-  const DepartureRange range = departure(student);
-  TraitValues values = 0;
-  for (Id last = range.earliest; last <= range.latest; ++last)
-    values |= TraitValues{1} << (last - 1);
-  return values;
+TraitValues EvidenceBatch::possible(std::int64_t student, const Trait& trait) const {
+  if (trait.kind == TraitKind::departure) {
+    const DepartureRange range = departure(student);
+    TraitValues values = 0;
+    for (Id last = range.earliest; last <= range.latest; ++last)
+      values |= TraitValues{1} << (last - 1);
+    return values;
+  }
+  const auto found = std::ranges::find(traits_, trait.name, &Trait::name);
+  if (found == traits_.end() || found->value_count() != trait.value_count()) return trait.all();
+  return (*known_traits_)[static_cast<std::size_t>(student * trait_count() + (found - traits_.begin()))];
 }
 
 EvidenceBatch EvidenceBatch::without_periods(std::span<const Id> periods) const {

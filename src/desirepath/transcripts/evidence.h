@@ -33,6 +33,12 @@ constexpr EnrollmentStatus status_for(Presence presence) {
                                        : EnrollmentStatus::unknown;
 }
 
+/// Periods (from 0; their number: never) in which a student may have left, both included.
+struct DepartureRange {
+  Id earliest = 0;
+  Id latest = 0;
+};
+
 /// Immutable; copies share the same memory.
 class EvidenceBatch {
  public:
@@ -58,16 +64,12 @@ class EvidenceBatch {
   std::span<const Id> exceptions(std::int64_t student, Id period) const {
     return exceptions_.row(static_cast<std::int64_t>(row(student, period)));
   }
-  /// Periods (from 0; period_count() = never) in which a student may have left, both included.
-  struct DepartureRange {
-    Id earliest = 0, latest = 0;
-  };
   DepartureRange departure(std::int64_t student) const;
 
   Id trait_count() const { return static_cast<Id>(traits_.size()); }
   const Trait& trait(Id number) const { return traits_[static_cast<std::size_t>(number)]; }
-  /// What is possible of a trait. That of departure follows from the periods.
-  TraitValues possible(std::int64_t student, Id trait) const;
+  /// What is possible of a trait, whether it is one of those or not. That of departure follows from the periods.
+  TraitValues possible(std::int64_t student, const Trait& trait) const;
   /// The same evidence, with what is known about these traits: students by traits.
   EvidenceBatch with_traits(std::vector<Trait> traits, std::vector<TraitValues> known) const;
   /// Nothing at all is known of the period.
