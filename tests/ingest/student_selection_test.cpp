@@ -8,6 +8,8 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/ingest/prepare.h"
+#include "desirepath/transcripts/outcome_expression.h"
+#include "desirepath/transcripts/traits.h"
 
 namespace desirepath::student_selection_test {
 namespace {
@@ -41,6 +43,64 @@ TEST_F(StudentSelectionTest, ByAttributesAndFacts) {
   EXPECT_EQ(selected("periods = 2"), (Names{"ann", "cid"}));
   EXPECT_EQ(selected("first_period = 1 AND last_period = 3"), (Names{"cid"}));
   EXPECT_EQ(selected("student IN ('ann', 'bob')"), (Names{"ann", "bob"}));
+}
+
+// DuckDB is the truth for conditions on columns where all periods are over.
+TEST_F(StudentSelectionTest, OutcomeExpressionsHoldWhereTheSameConditionDoes) {
+  const test::TemporaryFolder folder;
+  {
+    std::ofstream file(folder / "t.csv");
+    file << "student,period,course,degree,gpa\n";
+    for (int s = 0; s < 60; ++s) {
+      file << 's' << s << ",1,A," << (s % 4 == 0 ? "" : s % 4 == 1 ? "BA" : s % 4 == 2 ? "B'Sc" : "MA") << ',';
+      if (s % 7 != 0) file << s % 5 << '.' << s % 3;
+      file << '\n';
+    }
+  }
+  TableOptions options;
+  options.min_takers = 1;
+  const Cohort students = prepare_cohort({(folder / "t.csv").string()}, options, Executor(1)).cohort;
+  const Names conditions = {"degree is not null",
+                            "degree IS NULL",
+                            "gpa >= 3",
+                            "gpa < 2.1",
+                            "not gpa > 1.5",
+                            "gpa <> 4.1 and degree <> 'BA'",
+                            "degree in ('BA', 'B''Sc') or gpa <= 1",
+                            "degree not in ('BA', 'MA')",
+                            "not (degree = 'BA' and gpa > 2)",
+                            "not (degree = 'BA' or gpa > 2) or degree is null",
+                            "gpa in (1.1, 2.2, 3)",
+                            "degree >= 'BA' and degree < 'MA'",
+                            "\"gpa\" != 4.1 or degree is null and not gpa = 0.0",
+                            "(gpa > 1 or degree is null) and (gpa < 3 or degree = 'MA')"};
+  for (const std::string& condition : conditions) {
+    Names chosen;
+    const auto holds = OutcomeExpression::parse(condition).evaluate(students);
+    for (std::size_t s = 0; s < holds.size(); ++s) {
+      ASSERT_TRUE(holds[s]) << condition;
+      if (*holds[s]) chosen.push_back(students.students()[s]);
+    }
+    EXPECT_EQ(chosen, select_students(students, condition).students()) << condition;
+    EXPECT_LT(chosen.size(), holds.size()) << condition;
+  }
+}
+
+TEST_F(StudentSelectionTest, ColumnsThatChangeWithinStudentsAreRememberedForTraits) {
+  const test::TemporaryFolder folder;
+  {
+    std::ofstream file(folder / "t.csv");
+    file << "student,period,course,major,residence\n";
+    for (int s = 0; s < 40; ++s) {
+      for (int t = 1; t <= 2; ++t)
+        file << 's' << s << ',' << t << ",A" << t << ",M" << (s % 2 + (s < 20 ? t - 1 : 0)) % 2 << ",R" << s % 2
+             << '\n';
+    }
+  }
+  const Cohort students = prepare_cohort({(folder / "t.csv").string()}, TableOptions(), Executor(1)).cohort;
+  const auto warnings = trait_warnings(students, traits_named(students, "major,residence", ""));
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_TRUE(test::says(warnings[0], {"major"}));
 }
 
 TEST_F(StudentSelectionTest, CoursesAndPeriodsStayAndTheConditionIsRecorded) {

@@ -125,6 +125,7 @@ PrepareReport PrepareReport::of_reading(RowCollection& collection, const TableOp
     note_grades(*collection.grades, options, report.notes);
   }
   for (const AttributeColumn& column : collection.attributes) {
+    if (column.varies && !column.dropped) report.changing_columns.push_back(column.name);
     if (!column.dropped) continue;
     report.notes.push_back(concat("column '", column.name, "' changes within students and has over ",
                                   with_separators(AttributeColumn::most_varying_values),
@@ -241,6 +242,7 @@ void PrepareReport::tell(Answer& answer) const {
   std::vector<std::string> all_notes = notes;
   if (!no_calendar.empty()) all_notes.push_back(no_calendar);
   answer.set("notes", all_notes);
+  if (!changing_columns.empty()) answer.set("changing_columns", changing_columns);
   if (!data_end.empty()) answer.set("data_end", data_end);
   if (grades) answer.add("grades", *grades);
 

@@ -40,7 +40,8 @@ struct PrepareReport {
   std::int64_t rows_kept = 0;
   std::vector<Stage> stages;  // in the order the rules apply
   std::vector<std::string> notes;
-  std::string data_end;         // the term with which the data end, where that is known
+  std::vector<std::string> changing_columns;  // student attributes of which a student has several values
+  std::string data_end;                       // the term with which the data end, where that is known
   std::string no_calendar;      // what it means for counts that there is none; empty where it means nothing
   std::optional<Table> grades;  // that were seen: rows, and what each counts as
   RejectLog rejects;

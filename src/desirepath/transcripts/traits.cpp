@@ -1,16 +1,17 @@
 #include "desirepath/transcripts/traits.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
+#include <bit>
 #include <numeric>
 
 #include <nlohmann/json.hpp>
 
 #include "desirepath/core/error.h"
 #include "desirepath/core/nearest_name.h"
+#include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/transcripts/cohort.h"
+#include "desirepath/transcripts/outcome_expression.h"
 
 namespace desirepath::inline transcripts {
 
@@ -18,19 +19,22 @@ namespace {
 
 constexpr std::size_t most_plain_numbers = 12;  // with more, numbers are cut at their quantiles
 constexpr int quantile_parts = 5;
+constexpr const char *no = "no", *yes = "yes";  // of a derived outcome
 
-std::optional<double> number_of(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
-  return whole ? std::optional(value) : std::nullopt;
+std::vector<std::string> no_and_yes() {
+  return {no, yes};
 }
 
-/// Equal parts of the students, as far as equal numbers allow.
-void cut_at_quantiles(const std::vector<double>& sorted, Trait& trait) {
+/// Equal parts of the students, as far as equal numbers allow; none of fewer students than `least`.
+void cut_at_quantiles(const std::vector<double>& sorted, std::int64_t least, Trait& trait) {
+  const auto count = std::ssize(sorted);
+  std::int64_t begin = 0;  // of the part
   for (int part = 1; part < quantile_parts; ++part) {
-    const double bound = sorted[sorted.size() * static_cast<std::size_t>(part) / quantile_parts];
-    if (bound < sorted.back() && (trait.bounds.empty() || bound > trait.bounds.back())) trait.bounds.push_back(bound);
+    const double bound = sorted[static_cast<std::size_t>(count * part / quantile_parts)];
+    const auto end = std::ranges::upper_bound(sorted, bound) - sorted.begin();
+    if (end - begin < least || count - end < least) continue;
+    trait.bounds.push_back(bound);
+    begin = end;
   }
   for (std::size_t v = 0; v <= trait.bounds.size(); ++v) {
     const std::string upper = v < trait.bounds.size() ? shortest(trait.bounds[v]) : "";
@@ -40,22 +44,106 @@ void cut_at_quantiles(const std::vector<double>& sorted, Trait& trait) {
   }
 }
 
-/// The values of enough students, most first, as far as there is room for them; the others are one.
+/// The values of enough students, most first, as far as there is room for them. The others are one, which has enough
+/// students too: where it has not, the next value is among them.
 void name_values(const std::vector<std::int64_t>& students, const std::vector<std::string>& names, std::int64_t least,
                  std::size_t room, Trait& trait) {
-  std::vector<std::size_t> order(names.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t v) { return students[v]; });
+  std::vector<std::size_t> order;
   std::int64_t others = 0;
-  for (const std::size_t v : order) {
-    if (students[v] == 0) continue;
-    if (students[v] >= least && trait.values.size() + 1 < room)
-      trait.values.push_back(names[v]);
-    else
-      others += students[v];
+  for (std::size_t v = 0; v < names.size(); ++v) {
+    if (students[v] > 0) order.push_back(v);
   }
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t v) { return students[v]; });
+  while (!order.empty() && (students[order.back()] < least || order.size() > room || (others > 0 && others < least) ||
+                            (others > 0 && order.size() == room))) {
+    others += students[order.back()];
+    order.pop_back();
+  }
+  for (const std::size_t v : order)
+    trait.values.push_back(names[v]);
   std::ranges::sort(trait.values);
   if (others > 0) trait.values.emplace_back(Trait::other_values);
+}
+
+/// Parts of a list between commas that stand neither in quotation marks nor in parentheses; without blanks around them.
+std::vector<std::string> items_of(std::string_view list) {
+  std::vector<std::string> items;
+  int depth = 0;
+  char quote = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= list.size(); ++i) {
+    const char letter = i < list.size() ? list[i] : ',';
+    if (i < list.size() && quote != 0) {
+      if (letter == quote) quote = 0;
+    } else if (letter == '\'' || letter == '"') {
+      quote = letter;
+    } else if (letter == '(' || letter == ')') {
+      depth += letter == '(' ? 1 : -1;
+    } else if (letter == ',' && (depth <= 0 || i == list.size())) {
+      const std::string_view item = trimmed(list.substr(begin, i - begin));
+      if (!item.empty()) items.emplace_back(item);
+      begin = i + 1;
+    }
+  }
+  return items;
+}
+
+/// Columns of which prepare saw several values of one student.
+std::vector<std::string> changing_columns(const Cohort& cohort) {
+  const auto provenance = nlohmann::json::parse(cohort.provenance(), nullptr, /*allow_exceptions=*/false);
+  std::vector<std::string> columns;
+  if (!provenance.is_object() || !provenance.contains("changing_columns")) return columns;
+  for (const auto& column : provenance["changing_columns"]) {
+    if (column.is_string()) columns.push_back(column.get<std::string>());
+  }
+  return columns;
+}
+
+/// Students by the attribute's value (the last: not known) and the outcome's, where that is known.
+using ValuePairs = std::vector<std::vector<std::int64_t>>;
+
+ValuePairs count_pairs(const std::vector<TraitValues>& known, std::span<const Trait> traits, std::size_t attribute,
+                       std::size_t outcome) {
+  ValuePairs pairs(traits[attribute].values.size() + 1, std::vector<std::int64_t>(traits[outcome].values.size(), 0));
+  for (std::size_t row = 0; row < known.size(); row += traits.size()) {
+    const TraitValues own = known[row + attribute], its = known[row + outcome];
+    if (std::popcount(its) != 1) continue;
+    const std::size_t value =
+        std::popcount(own) == 1 ? static_cast<std::size_t>(std::countr_zero(own)) : traits[attribute].values.size();
+    ++pairs[value][static_cast<std::size_t>(std::countr_zero(its))];
+  }
+  return pairs;
+}
+
+/// Whether hardly a student's outcome differs from that of most students with the same value of the attribute, though
+/// outcomes differ among all.
+bool settles(const ValuePairs& pairs) {
+  std::vector<std::int64_t> all(pairs.front().size(), 0);
+  std::int64_t students = 0, agreeing = 0;
+  for (const auto& of_value : pairs) {
+    for (std::size_t v = 0; v < all.size(); ++v)
+      all[v] += of_value[v];
+    students += std::accumulate(of_value.begin(), of_value.end(), std::int64_t{0});
+    agreeing += *std::ranges::max_element(of_value);
+  }
+  const std::int64_t differing = students - agreeing, differing_among_all = students - *std::ranges::max_element(all);
+  constexpr std::int64_t few_of_all = 100, few_of_differing = 10;
+  return differing_among_all > 0 && differing * few_of_all <= students &&
+         differing * few_of_differing <= differing_among_all;
+}
+
+/// Whether the column is known far less often of students whose periods are not over.
+bool comes_later(const Cohort& cohort, const Attribute& attribute, std::int64_t least) {
+  std::int64_t students[2] = {0, 0}, known[2] = {0, 0};
+  for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+    const int is_over = periods_are_over(cohort, s) ? 1 : 0;
+    ++students[is_over];
+    known[is_over] += attribute.codes[static_cast<std::size_t>(s)] >= 0 ? 1 : 0;
+  }
+  if (students[0] < least || students[1] < least) return false;
+  const double early = static_cast<double>(known[0]) / static_cast<double>(students[0]);
+  const double late = static_cast<double>(known[1]) / static_cast<double>(students[1]);
+  return early < late / 2;
 }
 
 }  // namespace
@@ -81,7 +169,7 @@ bool periods_are_over(const Cohort& cohort, std::int64_t student) {
 
 std::optional<Id> Trait::find(std::string_view value) const {
   if (!bounds.empty()) {
-    const auto number = number_of(value);
+    const auto number = number_in<double>(value);
     if (number) return static_cast<Id>(std::ranges::lower_bound(bounds, *number) - bounds.begin());
   }
   const auto found = std::ranges::find(values, value);
@@ -112,10 +200,21 @@ Trait Trait::from_json(const nlohmann::json& json) {
   trait.values = json.at("values").get<std::vector<std::string>>();
   trait.bounds = json.value("bounds", std::vector<double>());
   trait.expression = json.value("expression", "");
+  const bool has_none =
+      trait.kind == TraitKind::outcome && !trait.values.empty() && trait.values.back() == Trait::no_value;
   const bool fits = kind == name_of(trait.kind) && !trait.name.empty() && !trait.values.empty() &&
                     trait.values.size() <= most_values && std::ranges::is_sorted(trait.bounds) &&
-                    (trait.bounds.empty() || trait.bounds.size() + 1 == trait.values.size());
+                    (trait.bounds.empty() || trait.bounds.size() + 1 + (has_none ? 1 : 0) == trait.values.size());
   if (!fits) throw InputError("damaged list of what is known about students");
+  if (!trait.expression.empty()) {
+    if (trait.kind != TraitKind::outcome || trait.values != no_and_yes())
+      throw InputError("damaged list of what is known about students");
+    try {
+      OutcomeExpression::parse(trait.expression);
+    } catch (const OptionError&) {
+      throw InputError("damaged list of what is known about students");
+    }
+  }
   return trait;
 }
 
@@ -123,44 +222,131 @@ Trait departure_trait(const std::vector<std::string>& periods) {
   return {"last period", TraitKind::departure, periods, {}, {}};
 }
 
+std::int64_t least_students_of_a_value(const Cohort& cohort) {
+  constexpr std::int64_t least_of_all = 10;
+  return std::max(least_of_all, cohort.min_cell().value_or(0));
+}
+
 Trait trait_from(const Cohort& cohort, const std::string& name, TraitKind kind, std::int64_t least) {
   const Attribute& attribute = cohort.attribute(name);
   Trait trait{name, kind, {}, {}, {}};
   std::vector<std::int64_t> students(attribute.values.size(), 0);
   std::vector<double> numbers;
-  bool all_numbers = attribute.values.size() > most_plain_numbers, some_missing = false;
+  bool all_numbers = attribute.values.size() > most_plain_numbers;
+  std::int64_t missing = 0;
   for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
     const Id code = attribute.codes[static_cast<std::size_t>(s)];
     if (code < 0) {
-      some_missing = some_missing || periods_are_over(cohort, s);
+      missing += periods_are_over(cohort, s) ? 1 : 0;
       continue;
     }
     ++students[static_cast<std::size_t>(code)];
     if (!all_numbers) continue;
-    const auto number = number_of(attribute.values[static_cast<std::size_t>(code)]);
+    const auto number = number_in<double>(attribute.values[static_cast<std::size_t>(code)]);
     all_numbers = number.has_value();
     numbers.push_back(number.value_or(0));
   }
-  const bool has_none = kind == TraitKind::outcome && some_missing;
-  if (all_numbers && !numbers.empty() && !has_none) {
+  // Fewer students without a value are students of whom it is not known.
+  const bool has_none = kind == TraitKind::outcome && missing >= least;
+  if (all_numbers && !numbers.empty()) {
     std::ranges::sort(numbers);
-    cut_at_quantiles(numbers, trait);
+    cut_at_quantiles(numbers, least, trait);
+    if (trait.bounds.empty()) trait.values = {"any number"};
   } else {
     name_values(students, attribute.values, least, Trait::most_values - (has_none ? 1 : 0), trait);
   }
   if (has_none) trait.values.emplace_back(Trait::no_value);
   if (trait.values.size() < 2) {
-    throw OptionError(concat("column '", name, "' has ",
-                             trait.values.empty() ? "no values" : concat("one value alone ('", trait.values[0], "')"),
-                             " among these students: a model cannot learn it"));
+    throw OptionError(
+        concat("column '", name, "' has no two values of at least ", least, " students each: a model cannot learn it"));
   }
   return trait;
+}
+
+Trait derived_outcome(const Cohort& cohort, const std::string& name, const std::string& expression,
+                      std::int64_t least) {
+  const OutcomeExpression parsed = OutcomeExpression::parse(expression);
+  for (const std::string& column : parsed.columns()) {
+    if (OutcomeExpression::find_column(cohort, column) == nullptr) cohort.attribute(column);  // says which there are
+  }
+  std::int64_t students[2] = {0, 0};
+  for (const std::optional<bool> holds : parsed.evaluate(cohort)) {
+    if (holds) ++students[*holds ? 1 : 0];
+  }
+  if (students[0] < least || students[1] < least) {
+    throw OptionError(concat("outcome '", name, "': '", expression, "' is ", students[1] < least ? "true" : "false",
+                             " for fewer than ", least, " students: a model cannot learn it"));
+  }
+  return {name, TraitKind::outcome, no_and_yes(), {}, expression};
+}
+
+std::vector<Trait> traits_named(const Cohort& cohort, const std::string& attributes, const std::string& outcomes) {
+  const std::int64_t least = least_students_of_a_value(cohort);
+  std::vector<Trait> traits;
+  const auto add = [&](Trait trait) {
+    if (trait.name == departure_trait({}).name)
+      throw OptionError(concat("'", trait.name, "' follows from the periods: give the column another name"));
+    if (std::ranges::find(traits, trait.name, &Trait::name) != traits.end()) {
+      throw OptionError(concat("'", trait.name, "' is named twice among ", setting_name("attributes"), " and ",
+                               setting_name("outcomes")));
+    }
+    traits.push_back(std::move(trait));
+  };
+  for (const std::string& name : items_of(attributes))
+    add(trait_from(cohort, name, TraitKind::attribute, least));
+  for (const std::string& item : items_of(outcomes)) {
+    const std::size_t equals = item.find('=');
+    if (equals == std::string::npos) {
+      add(trait_from(cohort, item, TraitKind::outcome, least));
+      continue;
+    }
+    const std::string name(trimmed(std::string_view(item).substr(0, equals)));
+    if (name.empty() || name.find_first_of("<>!()'\"") != std::string::npos)
+      throw OptionError(concat("'", item, "': a derived outcome needs a name, as in NAME=EXPRESSION"));
+    add(derived_outcome(cohort, name, std::string(trimmed(std::string_view(item).substr(equals + 1))), least));
+  }
+  return traits;
+}
+
+std::vector<std::string> trait_warnings(const Cohort& cohort, std::span<const Trait> traits) {
+  std::vector<std::string> warnings;
+  const std::vector<std::string> changing = changing_columns(cohort);
+  const std::vector<TraitValues> known = known_traits(cohort, traits);
+  for (std::size_t a = 0; a < traits.size(); ++a) {
+    const std::string& name = traits[a].name;
+    if (traits[a].kind != TraitKind::attribute) continue;
+    const std::string advice = concat("; a column recorded after entry belongs under ", setting_name("outcomes"));
+    const auto own = std::ranges::find(cohort.attributes(), name, &Attribute::name);
+    if (std::ranges::find(changing, name) != changing.end()) {
+      warnings.push_back(concat("attribute '", name, "' changes within students, and its last value was kept", advice));
+    } else if (own != cohort.attributes().end() && comes_later(cohort, *own, least_students_of_a_value(cohort))) {
+      warnings.push_back(
+          concat("attribute '", name, "' is mostly missing for students whose periods are not over", advice));
+    }
+    for (std::size_t o = 0; o < traits.size(); ++o) {
+      if (traits[o].kind != TraitKind::outcome || !settles(count_pairs(known, traits, a, o))) continue;
+      warnings.push_back(concat("attribute '", name, "' determines outcome '", traits[o].name,
+                                "', or nearly: other things known will hardly matter for it", advice));
+    }
+  }
+  return warnings;
 }
 
 std::vector<TraitValues> known_traits(const Cohort& cohort, std::span<const Trait> traits) {
   std::vector<TraitValues> known(static_cast<std::size_t>(cohort.student_count()) * traits.size());
   for (std::size_t i = 0; i < traits.size(); ++i) {
     const Trait& trait = traits[i];
+    const auto values_of = [&](std::int64_t s) -> TraitValues& {
+      return known[static_cast<std::size_t>(s) * traits.size() + i];
+    };
+    if (!trait.expression.empty()) {
+      const auto holds = OutcomeExpression::parse(trait.expression).evaluate(cohort);
+      for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
+        const auto is = holds[static_cast<std::size_t>(s)];
+        values_of(s) = is ? TraitValues{1} << trait.require(*is ? yes : no) : trait.all();
+      }
+      continue;
+    }
     const Attribute* attribute = nullptr;
     for (const Attribute& own : cohort.attributes()) {
       if (own.name == trait.name && trait.kind != TraitKind::departure) attribute = &own;
@@ -175,10 +361,9 @@ std::vector<TraitValues> known_traits(const Cohort& cohort, std::span<const Trai
     const bool knows_none = trait.kind == TraitKind::outcome && none && attribute != nullptr;
     for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
       const Id code = attribute == nullptr ? -1 : attribute->codes[static_cast<std::size_t>(s)];
-      TraitValues& values = known[static_cast<std::size_t>(s) * traits.size() + i];
-      values = code >= 0                                   ? of_code[static_cast<std::size_t>(code)]
-               : knows_none && periods_are_over(cohort, s) ? TraitValues{1} << *none
-                                                           : trait.all();
+      values_of(s) = code >= 0                                   ? of_code[static_cast<std::size_t>(code)]
+                     : knows_none && periods_are_over(cohort, s) ? TraitValues{1} << *none
+                                                                 : trait.all();
     }
   }
   return known;

@@ -31,9 +31,10 @@ struct Trait {
   std::string name;
   TraitKind kind = TraitKind::attribute;
   std::vector<std::string> values;  // two at least, most_values at most
-  /// Of a column of numbers: value v holds numbers up to bounds[v], the last all above; else empty.
+  /// Of a column of numbers: value v holds numbers up to bounds[v], the one after them all above; else empty. An
+  /// outcome may have no_value behind them.
   std::vector<double> bounds;
-  /// An outcome that follows from other columns, as an SQL expression; else empty.
+  /// An outcome that follows from other columns (OutcomeExpression); its values are no and yes. Else empty.
   std::string expression;
 
   static constexpr std::size_t most_values = 30;
@@ -58,10 +59,25 @@ Trait departure_trait(const std::vector<std::string>& periods);
 /// Whether all periods of a student lie within the data, so that what is not known of an outcome did not happen.
 bool periods_are_over(const Cohort& cohort, std::int64_t student);
 
+/// The fewest students that a value of a trait may stand for, whatever the cohort's own bound.
+std::int64_t least_students_of_a_value(const Cohort& cohort);
+
 /// A trait as a model is to learn it from these students, from the attribute of that name. Values of fewer than `least`
 /// students are one; columns of many numbers are cut at their quantiles. Throws OptionError for a column that the
 /// cohort lacks or that has fewer than two values.
 Trait trait_from(const Cohort& cohort, const std::string& name, TraitKind kind, std::int64_t least);
+
+/// An outcome that follows from other columns of the cohort. Throws OptionError for an expression that cannot be read,
+/// for a column that the cohort lacks and where too few students have the outcome, or do not.
+Trait derived_outcome(const Cohort& cohort, const std::string& name, const std::string& expression, std::int64_t least);
+
+/// The traits that the settings name: lists of columns with commas between them; an outcome may also be
+/// `name=EXPRESSION`. Throws OptionError that names the columns there are, and for a name that stands there twice.
+std::vector<Trait> traits_named(const Cohort& cohort, const std::string& attributes, const std::string& outcomes);
+
+/// What speaks against an attribute's being known at entry: it changes within students, is missing for those whose
+/// periods are not over, or settles an outcome.
+std::vector<std::string> trait_warnings(const Cohort& cohort, std::span<const Trait> traits);
 
 /// What is known of each student about attributes and outcomes (departure: everything is possible): students by
 /// traits.
