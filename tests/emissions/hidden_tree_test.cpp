@@ -63,7 +63,7 @@ TEST_P(HiddenTrees, SparseCountsAreTheDenseOnes) {
   ASSERT_GE(timings.groups().size(), 3U);
   const std::vector<double> weight = weights();
   const auto [scores, sparse] = test::planned_passes(timings, tree.shape(), executor_).expect(tree, weight, executor_);
-  HiddenTreeCounts dense(courses, GetParam(), periods);
+  HiddenTreeCounts dense(courses, GetParam(), periods, periods + 1);
   for (std::int64_t row = 0; row < pool_.rows.row_count(); ++row) {
     test::DenseTreePass pass = test::dense_tree_pass(tree.parameters(), known_of(pool_.rows, row));
     EXPECT_NEAR(scores[row], pass.log_probability, 1e-11 * std::abs(pass.log_probability)) << row;
@@ -87,7 +87,7 @@ TEST_P(HiddenTrees, TheClimbIsTheTextbooks) {
     const RowScores scores = emission->score(pool_.rows, LikelihoodKind::mass, Precision::quick, executor_);
     const double found = scores.log_likelihood.col(0).dot(responsibilities.col(0));
     double expected = 0;
-    HiddenTreeCounts counts(courses, GetParam(), periods);
+    HiddenTreeCounts counts(courses, GetParam(), periods, periods + 1);
     for (std::int64_t row = 0; row < pool_.rows.row_count(); ++row) {
       test::DenseTreePass pass = test::dense_tree_pass(dense, known_of(pool_.rows, row));
       expected += responsibilities(row, 0) * pass.log_probability;
@@ -209,7 +209,7 @@ TEST(HiddenTree, FindsTheTreeThatWasPlanted) {
     weights.push_back(static_cast<double>(pool.occurrences_of(row).size()));
   const TimingRows timings(pool.rows, {3, many}, Retakes::learned);
   const Executor executor(2);
-  TimingPairs pairs({3, many}, /*only_whole=*/true, 3000);
+  TimingPairs pairs({3, many}, /*only_whole=*/true, 3000, 3000);
   while (!pairs.take(pairs.count(timings, weights, executor), executor)) {
   }
   const DependencyTree tree = pairs.tree(0, RandomStream(1));
@@ -263,8 +263,7 @@ TEST(Committee, IsTheMeanOfItsMembers) {
     ChainParameters member;
     member.prior.initial = Vector::Ones(1);
     member.emissions.push_back(committee.parameters().emissions.front()->reordered(std::vector<Id>{k}));
-    member.departures = committee.parameters().departures.row(k);
-    const HiddenChain alone({"nb", "hidden-tree", false, TimeStructure::one_step, cohort.schema()}, member);
+    const HiddenChain alone({"nb", "hidden-tree", false, TimeStructure::one_step, committee.schema()}, member);
     each.col(k) = alone.log_likelihood(known, LikelihoodKind::mass, Executor(2)).value.col(0);
   }
   for (Index s = 0; s < 50; ++s)

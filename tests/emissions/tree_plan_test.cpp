@@ -144,7 +144,7 @@ TEST_F(TreePlans, APassIsTheSumOfItsRowsOneByOne) {
     HiddenTreePasses passes = test::planned_passes(timings_, model.shape(), Executor(2));
     const HiddenTreeExpectation fused = passes.expect(model, weights_, Executor(2));
     const Vector scores = passes.score(model, Executor(2));
-    HiddenTreeCounts one_by_one(shape.courses, states, shape.periods);
+    HiddenTreeCounts one_by_one(shape.courses, states, shape.periods, shape.periods + 1);
     double total = 0;
     for (std::int64_t row = 0; row < pool_.rows.row_count(); ++row) {
       const std::size_t group = group_of_[static_cast<std::size_t>(row)];

@@ -62,7 +62,7 @@ TEST_F(TreeStarts, InformationIsThatOfThePairsCountedOneByOne) {
     std::vector<double> found;
     for (const int threads : {1, 3}) {
       const Executor executor(threads);
-      TimingPairs pairs(shape, only_whole, total);
+      TimingPairs pairs(shape, only_whole, total, total);
       while (!pairs.take(pairs.count(timings_, weights_, executor), executor)) {
       }
       std::size_t at = 0;

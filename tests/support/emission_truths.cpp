@@ -129,14 +129,27 @@ std::unique_ptr<Emission> draw_hidden_trees(const StepShape& shape, Id states, R
   for (Id k = 0; k < states; ++k) {
     HiddenTreeParameters p;
     p.parents = {-1};
-    for (Id c = 1; c < shape.courses; ++c)
+    p.trait_values = shape.trait_values;
+    p.departure = shape.departure;
+    const Id nodes = shape.courses + shape.trait_count(), width = widest_node(shape);
+    for (Id c = 1; c < nodes; ++c)
       p.parents.push_back(static_cast<Id>(stream.below(static_cast<std::uint64_t>(c))));
     p.initial = random_distribution(hidden, stream).transpose();
-    p.transition = random_distributions(shape.courses * hidden, hidden, stream);
-    p.timing = random_distributions(shape.courses * hidden, shape.periods + 1, stream);
-    p.retake = 0.8 * random_shares(shape.courses, shape.periods, stream);
-    p.centres = {random_distribution(hidden, stream).transpose(),
-                 random_distributions(shape.courses, shape.periods + 1, stream), Vector::Constant(shape.periods, 0.2)};
+    p.transition = random_distributions(nodes * hidden, hidden, stream);
+    p.timing = RowMatrix::Zero(nodes * hidden, width);
+    p.timing.leftCols(shape.periods + 1) = random_distributions(nodes * hidden, shape.periods + 1, stream);
+    p.retake = RowMatrix::Zero(nodes, shape.periods);
+    p.retake.topRows(shape.courses) = 0.8 * random_shares(shape.courses, shape.periods, stream);
+    p.centres = {random_distribution(hidden, stream).transpose(), RowMatrix::Zero(nodes, width),
+                 Vector::Constant(shape.periods, 0.2)};
+    p.centres.timing.leftCols(shape.periods + 1) = random_distributions(nodes, shape.periods + 1, stream);
+    for (Id i = 0; i < shape.trait_count(); ++i) {
+      const Id values = shape.trait_values[static_cast<std::size_t>(i)], node = shape.courses + i;
+      p.timing.middleRows(node * hidden, hidden).setZero();
+      p.timing.block(node * hidden, 0, hidden, values) = random_distributions(hidden, values, stream);
+      p.centres.timing.row(node).setZero();
+      p.centres.timing.row(node).head(values) = random_distribution(values, stream);
+    }
     trees.push_back(std::make_shared<const HiddenTree>(std::move(p)));
   }
   return std::make_unique<HiddenTreeEmission>(std::move(trees), Retakes::learned);

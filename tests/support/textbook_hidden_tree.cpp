@@ -7,10 +7,10 @@
 namespace desirepath::test {
 
 EvidenceBatch odd_students(std::int64_t count, const StepShape& shape, RandomStream stream) {
-  const auto [periods, courses] = shape;
+  const Id periods = shape.periods, courses = shape.courses;
   std::vector<std::string> ids;
   std::vector<Presence> presence;
-  BinaryMatrixBuilder taken(shape.bits()), exceptions(shape.bits());
+  BinaryMatrixBuilder taken(shape.course_bits()), exceptions(shape.course_bits());
   for (std::int64_t s = 0; s < count; ++s) {
     ids.push_back("s" + std::to_string(s));
     for (Id t = 0; t < periods; ++t) {
@@ -49,10 +49,15 @@ HiddenTreePasses planned_passes(const TimingRows& timings, const DependencyTree&
   return HiddenTreePasses(timings, std::make_shared<const TreePlan>(shape, timings, RowLanes(timings), executor));
 }
 
-DenseTreePass dense_tree_pass(const HiddenTreeParameters& tree, const Eigen::MatrixXi& known) {
-  const Id courses = tree.courses(), periods = tree.periods(), h = tree.states();
-  // e(v) of every course.
-  RowMatrix e = RowMatrix::Ones(courses, periods + 1);
+DenseTreePass dense_tree_pass(const HiddenTreeParameters& tree, const Eigen::MatrixXi& known,
+                              std::span<const TraitValues> possible) {
+  const Id courses = tree.courses(), nodes = tree.nodes(), periods = tree.periods(), h = tree.states();
+  // e(v) of every course, then of every trait.
+  RowMatrix e = RowMatrix::Ones(nodes, tree.timing.cols());
+  for (Id i = 0; i < nodes - courses; ++i) {
+    for (Id v = 0; v < tree.values(courses + i); ++v)
+      e(courses + i, v) = possible[static_cast<std::size_t>(i)] >> v & 1U;
+  }
   for (Id c = 0; c < courses; ++c) {
     for (Id v = 0; v <= periods; ++v) {
       for (Id t = 1; t <= periods; ++t) {
@@ -70,16 +75,16 @@ DenseTreePass dense_tree_pass(const HiddenTreeParameters& tree, const Eigen::Mat
   }
   // Parents first.
   std::vector<Id> order;
-  for (Id c = 0; c < courses; ++c) {
+  for (Id c = 0; c < nodes; ++c) {
     if (tree.parents[static_cast<std::size_t>(c)] < 0) order.push_back(c);
   }
   for (std::size_t i = 0; i < order.size(); ++i) {
-    for (Id c = 0; c < courses; ++c) {
+    for (Id c = 0; c < nodes; ++c) {
       if (tree.parents[static_cast<std::size_t>(c)] == order[i]) order.push_back(c);
     }
   }
-  RowMatrix own(courses, h), below = RowMatrix::Ones(courses, h), message(courses, h);
-  Vector scale = Vector::Zero(courses);
+  RowMatrix own(nodes, h), below = RowMatrix::Ones(nodes, h), message(nodes, h);
+  Vector scale = Vector::Zero(nodes);
   for (std::size_t i = order.size(); i-- > 0;) {
     const Id c = order[i], parent = tree.parents[static_cast<std::size_t>(c)];
     for (Id z = 0; z < h; ++z)
@@ -98,8 +103,8 @@ DenseTreePass dense_tree_pass(const HiddenTreeParameters& tree, const Eigen::Mat
   const Id root = order.front();
   const double sum = tree.initial.dot(below.row(root).transpose());
   pass.log_probability = scale[root] + std::log(sum);
-  pass.posterior.resize(courses, h);
-  pass.counts = HiddenTreeCounts(courses, h, periods);
+  pass.posterior.resize(nodes, h);
+  pass.counts = HiddenTreeCounts(nodes, h, periods, tree.timing.cols());
   auto pairs = pass.counts.pairs(), timing = pass.counts.timing(), risk = pass.counts.risk(),
        retaken = pass.counts.retaken();
   for (const Id c : order) {
@@ -116,16 +121,16 @@ DenseTreePass dense_tree_pass(const HiddenTreeParameters& tree, const Eigen::Mat
     pass.posterior.row(c) = pairs.middleRows(c * h, h).colwise().sum();
   }
   pass.counts.root() = pass.posterior.row(root);
-  pass.timing = RowMatrix::Zero(courses, periods + 1);
-  for (Id c = 0; c < courses; ++c) {
+  pass.timing = RowMatrix::Zero(nodes, tree.timing.cols());
+  for (Id c = 0; c < nodes; ++c) {
     for (Id z = 0; z < h; ++z) {
-      for (Id v = 0; v <= periods; ++v) {
+      for (Id v = 0; v < tree.values(c); ++v) {
         const double mass = pass.posterior(c, z) * tree.timing(c * h + z, v) * e(c, v) / own(c, z);
         timing(c * h + z, v) = mass;
         pass.timing(c, v) += mass;
       }
     }
-    for (Id t = 1; t <= periods; ++t) {
+    for (Id t = 1; t <= periods && c < courses; ++t) {
       if (known(c, t - 1) == 2) continue;
       for (Id v = 1; v < t; ++v) {
         risk(c, t - 1) += pass.timing(c, v);
@@ -143,17 +148,17 @@ HiddenTreeParameters dense_tree_step(const HiddenTreeParameters& before, const H
   const double total = counts.root().sum();
   for (Id z = 0; z < h; ++z)
     next.initial[z] = (counts.root()(0, z) + link * h * before.centres.states[z]) / (total + link * h);
-  for (Id c = 0; c < courses; ++c) {
+  for (Id c = 0; c < before.nodes(); ++c) {
     for (Id z = 0; z < h; ++z) {
       const Index row = c * h + z;
       for (Id to = 0; to < h && before.parents[static_cast<std::size_t>(c)] >= 0; ++to)
         next.transition(row, to) = (counts.pairs()(row, to) + link * h * before.centres.states[to]) /
                                    (counts.pairs().row(row).sum() + link * h);
-      for (Id v = 0; v <= periods; ++v)
+      for (Id v = 0; v < before.values(c); ++v)
         next.timing(row, v) = (counts.timing()(row, v) + timing * before.centres.timing(c, v)) /
                               (counts.timing().row(row).sum() + timing);
     }
-    for (Id t = 1; t < periods; ++t)
+    for (Id t = 1; t < periods && c < courses; ++t)
       next.retake(c, t) = (counts.retaken()(c, t) + retake * before.centres.retake[t]) / (counts.risk()(c, t) + retake);
   }
   return next;
@@ -164,14 +169,14 @@ double dense_tree_log_prior(const HiddenTreeParameters& tree, double link, doubl
   double sum = 0;
   for (Id z = 0; z < h; ++z)
     sum += link * h * tree.centres.states[z] * std::log(tree.initial[z]);
-  for (Id c = 0; c < courses; ++c) {
+  for (Id c = 0; c < tree.nodes(); ++c) {
     for (Id z = 0; z < h; ++z) {
       for (Id to = 0; to < h && tree.parents[static_cast<std::size_t>(c)] >= 0; ++to)
         sum += link * h * tree.centres.states[to] * std::log(tree.transition(c * h + z, to));
-      for (Id v = 0; v <= periods; ++v)
+      for (Id v = 0; v < tree.values(c); ++v)
         sum += timing * tree.centres.timing(c, v) * std::log(tree.timing(c * h + z, v));
     }
-    for (Id t = 1; t < periods; ++t)
+    for (Id t = 1; t < periods && c < courses; ++t)
       sum += retake * (tree.centres.retake[t] * std::log(tree.retake(c, t)) +
                        (1 - tree.centres.retake[t]) * std::log(1 - tree.retake(c, t)));
   }

@@ -1,4 +1,4 @@
-// A hidden tree by the book: every course of every row, every hidden value, nothing shared between rows.
+// A hidden tree by the book: every course and trait of every row, every hidden value, nothing shared between rows.
 #pragma once
 
 #include "desirepath/core/random_stream.h"
@@ -22,13 +22,14 @@ HiddenTreePasses planned_passes(const TimingRows& timings, const DependencyTree&
 
 struct DenseTreePass {
   double log_probability = 0;
-  RowMatrix posterior;      // courses by z
-  RowMatrix timing;         // courses by v: p(y = v | known)
+  RowMatrix posterior;      // nodes by z
+  RowMatrix timing;         // nodes by v: p(y = v | known)
   HiddenTreeCounts counts;  // of this row, weight one
 };
 
-/// known: courses by periods, 0 not taken, 1 taken, 2 unknown.
-DenseTreePass dense_tree_pass(const HiddenTreeParameters& tree, const Eigen::MatrixXi& known);
+/// known: courses by periods, 0 not taken, 1 taken, 2 unknown. possible: of each trait, bit v where value v is.
+DenseTreePass dense_tree_pass(const HiddenTreeParameters& tree, const Eigen::MatrixXi& known,
+                              std::span<const TraitValues> possible = {});
 
 /// The M step towards the tree's centres.
 HiddenTreeParameters dense_tree_step(const HiddenTreeParameters& before, const HiddenTreeCounts& counts, double link,

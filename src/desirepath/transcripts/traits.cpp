@@ -100,36 +100,26 @@ std::vector<std::string> changing_columns(const Cohort& cohort) {
 }
 
 /// Students by the attribute's value (the last: not known) and the outcome's, where that is known.
-using ValuePairs = std::vector<std::vector<std::int64_t>>;
-
-ValuePairs count_pairs(const std::vector<TraitValues>& known, std::span<const Trait> traits, std::size_t attribute,
-                       std::size_t outcome) {
-  ValuePairs pairs(traits[attribute].values.size() + 1, std::vector<std::int64_t>(traits[outcome].values.size(), 0));
+RowMatrix count_pairs(const std::vector<TraitValues>& known, std::span<const Trait> traits, std::size_t attribute,
+                      std::size_t outcome) {
+  RowMatrix pairs = RowMatrix::Zero(traits[attribute].value_count() + 1, traits[outcome].value_count());
   for (std::size_t row = 0; row < known.size(); row += traits.size()) {
     const TraitValues own = known[row + attribute], its = known[row + outcome];
     if (std::popcount(its) != 1) continue;
-    const std::size_t value =
-        std::popcount(own) == 1 ? static_cast<std::size_t>(std::countr_zero(own)) : traits[attribute].values.size();
-    ++pairs[value][static_cast<std::size_t>(std::countr_zero(its))];
+    const int value = std::popcount(own) == 1 ? std::countr_zero(own) : traits[attribute].value_count();
+    pairs(value, std::countr_zero(its)) += 1;
   }
   return pairs;
 }
 
 /// Whether hardly a student's outcome differs from that of most students with the same value of the attribute, though
 /// outcomes differ among all.
-bool settles(const ValuePairs& pairs) {
-  std::vector<std::int64_t> all(pairs.front().size(), 0);
-  std::int64_t students = 0, agreeing = 0;
-  for (const auto& of_value : pairs) {
-    for (std::size_t v = 0; v < all.size(); ++v)
-      all[v] += of_value[v];
-    students += std::accumulate(of_value.begin(), of_value.end(), std::int64_t{0});
-    agreeing += *std::ranges::max_element(of_value);
-  }
-  const std::int64_t differing = students - agreeing, differing_among_all = students - *std::ranges::max_element(all);
-  constexpr std::int64_t few_of_all = 100, few_of_differing = 10;
-  return differing_among_all > 0 && differing * few_of_all <= students &&
-         differing * few_of_differing <= differing_among_all;
+bool settles(const RowMatrix& pairs) {
+  const double students = pairs.sum(), differing = students - pairs.rowwise().maxCoeff().sum(),
+               differing_among_all = students - pairs.colwise().sum().maxCoeff();
+  constexpr double few_of_all = 0.01, few_of_differing = 0.1;
+  return differing_among_all > 0 && differing <= few_of_all * students &&
+         differing <= few_of_differing * differing_among_all;
 }
 
 /// Whether the column is known far less often of students whose periods are not over.
