@@ -59,7 +59,7 @@ class HiddenTreeGiven : public GivenPattern {
   void marginals(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out) const override {
     const StepShape& shape = emission_.shape();
     for (std::size_t k = 0; k < emission_.trees().size(); ++k) {
-      const Row row(*this, k, taken, 0);
+      Row row(*this, k, taken, 0);
       // By period: the row of somebody still enrolled in it, where that is not known.
       std::map<Id, Row> enrolled;
       for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -75,7 +75,7 @@ class HiddenTreeGiven : public GivenPattern {
           } else if (!row.may_be_enrolled(period)) {
             answer = 0;
           } else {
-            const Row& there = enrolled.try_emplace(period, *this, k, taken, period).first->second;
+            Row& there = enrolled.try_emplace(period, *this, k, taken, period).first->second;
             answer = std::min(1.0, std::exp(there.way->log_probability() - row.way->log_probability())) *
                      there.taken_probability(asked[i]);
           }
@@ -145,7 +145,6 @@ class HiddenTreeGiven : public GivenPattern {
         changes.push_back({known, likelihood});
       }
       way.emplace(tree, baseline, changes);
-      posterior = way->posterior();
       if (shape.departure >= 0) departure_code = departure_in(changed).code;
     }
     Row(const Row&) = delete;
@@ -170,7 +169,7 @@ class HiddenTreeGiven : public GivenPattern {
     bool may_be_enrolled(Id period) const { return (departure_code >> period) != 0; }
 
     /// P of an unknown bit of a course, as if the student were enrolled.
-    double taken_probability(Id bit) const {
+    double taken_probability(Id bit) {
       const Id c = bit % shape.courses, period = bit / shape.courses;
       std::vector<double> weights(static_cast<std::size_t>(tree.width()));
       tree.weights(known(c), weights);
@@ -178,7 +177,7 @@ class HiddenTreeGiven : public GivenPattern {
       double first = 0, before = 0;
       const double *likelihood = own_of(c), *shares = tree.timing(c);
       for (Index z = 0; z < tree.state_count(); ++z) {
-        const double mass = posterior(c, z) / likelihood[z];
+        const double mass = posterior()(c, z) / likelihood[z];
         for (Id v = 1; v <= period; ++v)
           before += mass * weights[static_cast<std::size_t>(v)] * shares[v * tree.stride() + z];
         first += mass * weights[static_cast<std::size_t>(period) + 1] * shares[(period + 1) * tree.stride() + z];
@@ -186,7 +185,7 @@ class HiddenTreeGiven : public GivenPattern {
       return std::min(1.0, first + tree.retake(c)[static_cast<std::size_t>(period)] * before);
     }
     /// P of a possible value of a trait.
-    double trait_probability(Id bit) const {
+    double trait_probability(Id bit) {
       Id trait = 0;
       while (bit >= shape.trait_bit(trait + 1))
         ++trait;
@@ -194,7 +193,7 @@ class HiddenTreeGiven : public GivenPattern {
       double sum = 0;
       const double *likelihood = own_of(node), *shares = tree.timing(node);
       for (Index z = 0; z < tree.state_count(); ++z)
-        sum += posterior(node, z) / likelihood[z] * shares[value * tree.stride() + z];
+        sum += posterior()(node, z) / likelihood[z] * shares[value * tree.stride() + z];
       return std::min(1.0, sum);
     }
 
@@ -204,15 +203,21 @@ class HiddenTreeGiven : public GivenPattern {
     RowMatrix own;
     std::vector<TreeChange> changes;
     std::optional<HiddenTreeRow> way;
-    RowMatrix posterior;
     TimingCode departure_code = 0;  // possible last periods; 0: the tree does not know when students leave
 
    private:
+    /// Draws need none.
+    const RowMatrix& posterior() {
+      if (posterior_.size() == 0) posterior_ = way->posterior();
+      return posterior_;
+    }
     CourseTiming departure_in(std::span<const CourseTiming> changed) const {
       const Id node = shape.courses + shape.departure;
       const auto found = std::ranges::find(changed, node, &CourseTiming::course);
       return found != changed.end() ? *found : CourseTiming{node, anything_possible(shape.periods)};
     }
+
+    RowMatrix posterior_;
   };
 
   const HiddenTreeEmission& emission_;

@@ -63,6 +63,8 @@ nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
     if (stored.model->hidden_states() != nullptr) json["states"] = stored.model->hidden_states()->state_count();
     json["courses"] = stored.model->schema().course_count();
     json["periods"] = stored.model->schema().periods();
+    for (const Trait& trait : stored.model->schema().traits())
+      json["traits"].push_back({{"name", trait.name}, {"kind", name_of(trait.kind)}, {"values", trait.values}});
     json["parameters"] = stored.model->parameter_count();
     const std::vector<CourseLink> links = stored.model->links();
     for (std::size_t i = 0; i < std::min<std::size_t>(10, links.size()); ++i) {
