@@ -367,6 +367,9 @@ std::vector<Trait> traits_of(const TrainingTask& task) {
     if (!settings.attributes.empty() || !settings.outcomes.empty())
       throw OptionError(concat(setting_name("warm"), ": the model knows what it knows of students; without ",
                                setting_name("attributes"), " and ", setting_name("outcomes")));
+    if (task.context.warm->models_leaving() && !task.cohort.has_departures())
+      throw OptionError(
+          concat(setting_name("warm"), ": the model knows students who leave, of whom the cohort has none"));
     return task.context.warm->schema().traits();
   }
   std::vector<Trait> traits = traits_named(task.cohort, settings.attributes, settings.outcomes);
