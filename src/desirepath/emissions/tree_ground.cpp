@@ -8,12 +8,12 @@ constexpr int pooling_steps = 30;
 
 }  // namespace
 
-Eigen::RowVectorXd expected_first(const CourseTiming& kind, const RowMatrix& shares, const RowMatrix& retake) {
-  Eigen::RowVectorXd first(shares.cols());
+void expected_first(const CourseTiming& kind, const RowMatrix& shares, const RowMatrix& retake,
+                    Eigen::Ref<Eigen::RowVectorXd> out) {
   timing_weights(kind.code, {retake.row(kind.course).data(), static_cast<std::size_t>(retake.cols())},
-                 {first.data(), static_cast<std::size_t>(first.size())});
-  first.array() *= shares.row(kind.course).array();
-  return first / first.sum();
+                 {out.data(), static_cast<std::size_t>(out.size())});
+  out.array() *= shares.row(kind.course).array();
+  out /= out.sum();
 }
 
 TreeGround::TreeGround(const HiddenTreeOptions& options, const StepShape& shape)
@@ -65,9 +65,11 @@ Statistics TreeGround::count_pooled(const StartRows& rows) const {
   const Id courses = shape_.courses, periods = shape_.periods;
   const Vector& weight = rows.weights_of_kinds();
   RowMatrix counts = RowMatrix::Zero(courses, periods + 1), risk = RowMatrix::Zero(courses, periods), retaken = risk;
+  Eigen::RowVectorXd first(periods + 1);
   for (std::size_t k = 0; k < rows.timings().kinds().size(); ++k) {
     const CourseTiming& kind = rows.timings().kinds()[k];
-    const Eigen::RowVectorXd first = weight[static_cast<Index>(k)] * expected_first(kind, centres_.timing, retake_);
+    expected_first(kind, centres_.timing, retake_, first);
+    first *= weight[static_cast<Index>(k)];
     counts.row(kind.course) += first;
     TimingCode code = kind.code;
     double before = 0;

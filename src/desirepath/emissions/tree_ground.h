@@ -11,7 +11,8 @@
 namespace desirepath::inline emissions {
 
 /// Expected first enrollments of a kind's course, of weight one, by v, under shares of all courses.
-Eigen::RowVectorXd expected_first(const CourseTiming& kind, const RowMatrix& shares, const RowMatrix& retake);
+void expected_first(const CourseTiming& kind, const RowMatrix& shares, const RowMatrix& retake,
+                    Eigen::Ref<Eigen::RowVectorXd> out);
 
 /// Found in rounds of counting; then only read.
 class TreeGround {
