@@ -58,29 +58,29 @@ class HiddenTreeGiven : public GivenPattern {
       : emission_(emission), unknown_(unknown), pattern_(unknown, emission.shape(), emission.retakes()) {}
 
   void marginals(std::span<const Id> taken, std::span<const Id> asked, Eigen::Ref<RowMatrix> out) const override {
-    std::vector<double> weights(static_cast<std::size_t>(emission_.shape().periods) + 1);
+    const Id courses = emission_.shape().courses;
     for (std::size_t k = 0; k < emission_.trees().size(); ++k) {
       const HiddenTree& tree = *emission_.trees()[k];
       const Row row(*this, k, taken);
       const RowMatrix posterior = row.way->posterior();
+      RowMatrix taking;  // courses by periods; a course is done when it is first asked about
+      Vector mass(tree.state_count());
+      std::vector<bool> is_done(static_cast<std::size_t>(courses), false);
       for (std::size_t i = 0; i < asked.size(); ++i) {
         double& answer = out(static_cast<Index>(k), static_cast<Index>(i));
         if (!unknown_.contains(asked[i])) {
           answer = std::ranges::binary_search(taken, asked[i]) ? 1 : 0;
           continue;
         }
-        const Id courses = emission_.shape().courses, c = asked[i] % courses, period = asked[i] / courses;
-        timing_weights(row.code(c), tree.retake(c), weights);
-        // First enrollment here, or before and taken again.
-        double first = 0, before = 0;
-        const double *own = row.own_of(c), *shares = tree.timing(c);
-        for (Index z = 0; z < tree.state_count(); ++z) {
-          const double mass = posterior(c, z) / own[z];
-          for (Id v = 1; v <= period; ++v)
-            before += mass * weights[static_cast<std::size_t>(v)] * shares[v * tree.stride() + z];
-          first += mass * weights[static_cast<std::size_t>(period) + 1] * shares[(period + 1) * tree.stride() + z];
+        const Id c = asked[i] % courses, period = asked[i] / courses;
+        if (taking.size() == 0) taking.resize(courses, tree.period_count());
+        if (!is_done[static_cast<std::size_t>(c)]) {
+          const Eigen::Map<const Vector> own(row.own_of(c), tree.state_count());
+          mass = posterior.row(c).head(tree.state_count()).transpose().cwiseQuotient(own);
+          find_taking(tree, row.code(c), c, mass, taking.row(c).data());
+          is_done[static_cast<std::size_t>(c)] = true;
         }
-        answer = std::min(1.0, first + tree.retake(c)[static_cast<std::size_t>(period)] * before);
+        answer = taking(c, period);
       }
     }
   }
@@ -146,6 +146,22 @@ class HiddenTreeGiven : public GivenPattern {
     std::vector<TreeChange> changes;
     std::optional<HiddenTreeRow> way;
   };
+
+  /// P(bit = 1) of a course in every period, were it unknown: first enrollment there, or before and taken again.
+  /// mass: posterior over the likelihood of what is known, by z.
+  static void find_taking(const HiddenTree& tree, TimingCode code, Id course, const Vector& mass, double* taking) {
+    double weights[most_timing_periods + 1];
+    const auto retake = tree.retake(course);
+    timing_weights(code, retake, {weights, retake.size() + 1});
+    double before = 0;
+    for (std::size_t t = 0; t < retake.size(); ++t) {
+      const Eigen::Map<const Vector> shares(tree.timing(course) + static_cast<Index>(t + 1) * tree.stride(),
+                                            mass.size());
+      const double first = weights[t + 1] > 0 ? weights[t + 1] * mass.dot(shares) : 0;
+      taking[t] = std::min(1.0, first + retake[t] * before);
+      before += first;
+    }
+  }
 
   const HiddenTreeEmission& emission_;
   const UnknownBits& unknown_;
