@@ -23,21 +23,20 @@ TimingCode place_of(Id period) {
 
 void timing_weights(TimingCode code, std::span<const double> retake, std::span<double> weights) {
   const std::size_t periods = retake.size();
-  assert(weights.size() == periods + 1);
-  std::fill(weights.begin(), weights.end(), 1.0);
+  assert(weights.size() == periods + 1 && periods <= static_cast<std::size_t>(most_timing_periods));
+  std::array<TimingCode, most_timing_periods> known{};
+  std::size_t first_taken = periods;
   for (std::size_t t = 0; t < periods; ++t, code /= 3) {
-    const TimingCode digit = code % 3;
-    if (digit == unknown_bit) continue;
-    const bool taken = digit == taken_bit;
-    // First taken later or never: not yet here. First taken here: taken. Before: a retake, or none.
-    if (taken) weights[0] = 0;
-    for (std::size_t v = 1; v <= periods; ++v) {
-      if (v < t + 1)
-        weights[v] *= taken ? retake[t] : 1 - retake[t];
-      else if (taken != (v == t + 1))
-        weights[v] = 0;
-    }
+    known[t] = code % 3;
+    if (known[t] == taken_bit && first_taken == periods) first_taken = t;
   }
+  // From the last period back: whatever is known behind the first enrollment is a retake, or none.
+  double behind = 1;
+  for (std::size_t t = periods; t-- > 0;) {
+    weights[t + 1] = t > first_taken || known[t] == not_taken ? 0 : behind;
+    if (known[t] != unknown_bit) behind *= known[t] == taken_bit ? retake[t] : 1 - retake[t];
+  }
+  weights[0] = first_taken == periods ? 1 : 0;
 }
 
 void node_weights(const CourseTiming& known, Id courses, std::span<const double> retake, std::span<double> weights) {

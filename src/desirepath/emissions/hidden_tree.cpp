@@ -168,21 +168,20 @@ class HiddenTreeGiven : public GivenPattern {
     bool is_enrolled(Id period) const { return (departure_code & ((TimingCode{1} << period) - 1)) == 0; }
     bool may_be_enrolled(Id period) const { return (departure_code >> period) != 0; }
 
-    /// P of an unknown bit of a course, as if the student were enrolled.
+    /// P of an unknown bit of a course, as if the student were enrolled. A course is done when it is first asked about.
     double taken_probability(Id bit) {
-      const Id c = bit % shape.courses, period = bit / shape.courses;
-      std::vector<double> weights(static_cast<std::size_t>(tree.width()));
-      tree.weights(known(c), weights);
-      // First enrollment here, or before and taken again.
-      double first = 0, before = 0;
-      const double *likelihood = own_of(c), *shares = tree.timing(c);
-      for (Index z = 0; z < tree.state_count(); ++z) {
-        const double mass = posterior()(c, z) / likelihood[z];
-        for (Id v = 1; v <= period; ++v)
-          before += mass * weights[static_cast<std::size_t>(v)] * shares[v * tree.stride() + z];
-        first += mass * weights[static_cast<std::size_t>(period) + 1] * shares[(period + 1) * tree.stride() + z];
+      const Id c = bit % shape.courses;
+      if (taking_.size() == 0) {
+        taking_.resize(shape.courses, shape.periods);
+        is_done_.assign(static_cast<std::size_t>(shape.courses), false);
       }
-      return std::min(1.0, first + tree.retake(c)[static_cast<std::size_t>(period)] * before);
+      if (!is_done_[static_cast<std::size_t>(c)]) {
+        const Eigen::Map<const Vector> likelihood(own_of(c), tree.state_count());
+        const Vector mass = posterior().row(c).head(tree.state_count()).transpose().cwiseQuotient(likelihood);
+        find_taking(tree, known(c).code, c, mass, taking_.row(c).data());
+        is_done_[static_cast<std::size_t>(c)] = true;
+      }
+      return taking_(c, bit / shape.courses);
     }
     /// P of a possible value of a trait.
     double trait_probability(Id bit) {
@@ -218,7 +217,25 @@ class HiddenTreeGiven : public GivenPattern {
     }
 
     RowMatrix posterior_;
+    RowMatrix taking_;  // courses by periods
+    std::vector<bool> is_done_;
   };
+
+  /// P(bit = 1) of a course in every period, were it unknown: first enrollment there, or before and taken again.
+  /// mass: posterior over the likelihood of what is known, by z.
+  static void find_taking(const HiddenTree& tree, TimingCode code, Id course, const Vector& mass, double* taking) {
+    double weights[most_timing_periods + 1];
+    const auto retake = tree.retake(course);
+    timing_weights(code, retake, {weights, retake.size() + 1});
+    double before = 0;
+    for (std::size_t t = 0; t < retake.size(); ++t) {
+      const Eigen::Map<const Vector> shares(tree.timing(course) + static_cast<Index>(t + 1) * tree.stride(),
+                                            mass.size());
+      const double first = weights[t + 1] > 0 ? weights[t + 1] * mass.dot(shares) : 0;
+      taking[t] = std::min(1.0, first + retake[t] * before);
+      before += first;
+    }
+  }
 
   const HiddenTreeEmission& emission_;
   const UnknownBits& unknown_;

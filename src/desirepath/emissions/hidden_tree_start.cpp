@@ -26,11 +26,11 @@ Statistics HiddenTreeStart::count(const StartRows& rows, const Executor& executo
   const TimingRows& timings = rows.timings();
   const RowMatrix by_kind = mixture_.weights_of_kinds(rows, executor);
   RowMatrix timing = RowMatrix::Zero(parameters_.nodes() * states, parameters_.centres.timing.cols());
+  Eigen::RowVectorXd first(timing.cols());
   for (std::size_t k = 0; k < timings.kinds().size(); ++k) {
     const CourseTiming& kind = timings.kinds()[k];
-    timing.middleRows(kind.course * states, states) +=
-        by_kind.row(static_cast<Index>(k)).transpose() *
-        expected_first(kind, parameters_.courses(), parameters_.centres.timing, parameters_.retake);
+    expected_first(kind, parameters_.courses(), parameters_.centres.timing, parameters_.retake, first);
+    timing.middleRows(kind.course * states, states) += by_kind.row(static_cast<Index>(k)).transpose() * first;
   }
   Statistics sums;
   sums.add(by_kind.bottomRows(1));

@@ -73,21 +73,25 @@ std::vector<std::vector<RowPlace>> places_of_parts(const FirstEnrollments& first
   return places;
 }
 
-/// Information of two courses from the weights by both their first enrollments, 0 never: values by values.
+/// Information of two courses from the weights by both their first enrollments, 0 never: values by values. Most pairs
+/// of periods are nobody's, and their entropy is one number.
 double information_of(const RowMatrix& table, double sum) {
   const Index values = table.rows();
+  const double of_nobody = x_log_x(cell_students / sum);
   Vector left = Vector::Zero(values), right = Vector::Zero(values);
-  double entropy = 0;
+  double entropy = static_cast<double>(values * values) * of_nobody;
   for (Index u = 0; u < values; ++u) {
     for (Index v = 0; v < values; ++v) {
-      const double p = (std::max(0.0, table(u, v)) + cell_students) / sum;
-      entropy += x_log_x(p);
-      left[u] += p;
-      right[v] += p;
+      const double weight = table(u, v);
+      if (!(weight > 0)) continue;
+      entropy += x_log_x((weight + cell_students) / sum) - of_nobody;
+      left[u] += weight;
+      right[v] += weight;
     }
   }
+  const double raised = cell_students * static_cast<double>(values);
   for (Index v = 0; v < values; ++v)
-    entropy -= x_log_x(left[v]) + x_log_x(right[v]);
+    entropy -= x_log_x((left[v] + raised) / sum) + x_log_x((right[v] + raised) / sum);
   return std::max(0.0, entropy);
 }
 

@@ -8,13 +8,12 @@ constexpr int pooling_steps = 30;
 
 }  // namespace
 
-Eigen::RowVectorXd expected_first(const CourseTiming& kind, Id courses, const RowMatrix& shares,
-                                  const RowMatrix& retake) {
-  Eigen::RowVectorXd first(shares.cols());
+void expected_first(const CourseTiming& kind, Id courses, const RowMatrix& shares, const RowMatrix& retake,
+                    Eigen::Ref<Eigen::RowVectorXd> out) {
   node_weights(kind, courses, {retake.row(kind.course).data(), static_cast<std::size_t>(retake.cols())},
-               {first.data(), static_cast<std::size_t>(first.size())});
-  first.array() *= shares.row(kind.course).array();
-  return first / first.sum();
+               {out.data(), static_cast<std::size_t>(out.size())});
+  out.array() *= shares.row(kind.course).array();
+  out /= out.sum();
 }
 
 TreeGround::TreeGround(const HiddenTreeOptions& options, const StepShape& shape)
@@ -70,9 +69,11 @@ Statistics TreeGround::count_pooled(const StartRows& rows) const {
   const Vector& weight = rows.weights_of_kinds();
   RowMatrix counts = RowMatrix::Zero(centres_.timing.rows(), centres_.timing.cols()),
             risk = RowMatrix::Zero(centres_.timing.rows(), periods), retaken = risk;
+  Eigen::RowVectorXd first(counts.cols());
   for (std::size_t k = 0; k < rows.timings().kinds().size(); ++k) {
     const CourseTiming& kind = rows.timings().kinds()[k];
-    const Eigen::RowVectorXd first = weight[static_cast<Index>(k)] * expected_first(kind, courses, centres_.timing, retake_);
+    expected_first(kind, courses, centres_.timing, retake_, first);
+    first *= weight[static_cast<Index>(k)];
     counts.row(kind.course) += first;
     if (kind.course >= courses) continue;
     TimingCode code = kind.code;

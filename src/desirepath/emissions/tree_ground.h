@@ -11,8 +11,8 @@
 namespace desirepath::inline emissions {
 
 /// Expected first enrollments of a kind's course, or values of its trait, of weight one, by v, under shares of all.
-Eigen::RowVectorXd expected_first(const CourseTiming& kind, Id courses, const RowMatrix& shares,
-                                  const RowMatrix& retake);
+void expected_first(const CourseTiming& kind, Id courses, const RowMatrix& shares, const RowMatrix& retake,
+                    Eigen::Ref<Eigen::RowVectorXd> out);
 
 /// Found in rounds of counting; then only read.
 class TreeGround {
