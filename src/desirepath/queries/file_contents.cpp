@@ -8,6 +8,7 @@
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/models/checkpoint.h"
 #include "desirepath/models/model_file.h"
+#include "desirepath/models/tilts_loads.h"
 #include "desirepath/transcripts/cohort.h"
 
 namespace desirepath::inline queries {
@@ -64,6 +65,8 @@ nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
     json["courses"] = stored.model->schema().course_count();
     json["periods"] = stored.model->schema().periods();
     json["parameters"] = stored.model->parameter_count();
+    if (const auto* loads = dynamic_cast<const TiltsLoads*>(stored.model.get()))
+      json["loads"] = loads->is_tilted() ? "tilted" : "of the trees";
     const std::vector<CourseLink> links = stored.model->links();
     for (std::size_t i = 0; i < std::min<std::size_t>(10, links.size()); ++i) {
       const Schema& schema = stored.model->schema();
