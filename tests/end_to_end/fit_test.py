@@ -1,7 +1,10 @@
 """`fit`: what it prints, what it refuses, what it leaves on disk."""
 
+import collections
+import csv
 import json
 import os
+import random
 import struct
 import unittest
 
@@ -365,6 +368,44 @@ class Left(ProgramTest):
                     self.assertEqual([transitions[t * 9 + 6:t * 9 + 9] for t in range(2)], [(0, 0, 1)] * 2)  # absorbing
                     self.assertEqual(values["initial"][1][2], 0)  # nobody has left before the first period
                     self.assertGreater(transitions[2], 0)
+
+
+class Loads(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        draw = random.Random(3)
+        rows = [f"s{i},{t},C{c:02d}" for i in range(300) for t in (1, 2) for c in draw.sample(range(12), draw.choice((4, 5)))]
+        self.write("t.csv", "student,period,course\n" + "\n".join(rows) + "\n")
+
+    def fit_trees(self, *arguments, **files):
+        return self.fit("--model", "hct", "--trees", 2, "--tree-states", 2, "--iterations", 6, "--tolerance", 0, *arguments, **files).json
+
+    def loads_outside(self, model):
+        rows = csv.DictReader(self.run_program("sample", model, "--count", 500, "--csv").out.splitlines())
+        loads = collections.Counter((row["student"], row["draw"] if "draw" in row else "", row["period"]) for row in rows if row["course"])
+        return sum(load not in (4, 5) for load in loads.values()) / len(loads)
+
+    def test_drawn_students_take_as_many_courses_as_real_ones(self):
+        tilted, plain = self.fit_trees(), self.fit_trees("--load", "none", out="n.desirepath")
+        self.assertEqual((tilted["loads"], plain["loads"]), ("tilted", "of the trees"))
+        self.assertGreater(tilted["log_likelihood"], plain["log_likelihood"] + 0.8 * 300)
+        self.assertEqual(tilted["trace"], plain["trace"])
+        for model, fit in (("m.desirepath", tilted), ("n.desirepath", plain)):
+            self.assertEqual(self.run_program("inspect", model, "--json").json["loads"], fit["loads"])
+            score = self.run_program("score", model, "t.csv", "--full-precision", "--json").json
+            self.assertTrue(close(score["mean_log_likelihood"] * 300, fit["log_likelihood"], 1e-8))
+        self.assertLess(self.loads_outside("m.desirepath"), 0.1)
+        self.assertGreater(self.loads_outside("n.desirepath"), 0.3)
+        ask = ("--took", "C01@1", "--period", "2", "--json")
+        answers = [self.run_program("infer", model, *ask).json for model in ("m.desirepath", "n.desirepath")]
+        self.assertEqual(answers[0]["rows"] if "rows" in answers[0] else answers[0], answers[1]["rows"] if "rows" in answers[1] else answers[1])
+
+    def test_few_students_stay_as_the_trees_have_them(self):
+        rows = self.path("t.csv").read_text().splitlines()
+        self.write("few.csv", "\n".join([rows[0]] + [row for row in rows[1:] if int(row[1:row.index(",")]) < 99]) + "\n")
+        self.assertEqual(self.fit_trees(cohort="few.csv")["loads"], "of the trees")
+        self.assert_fit_fails("--model", "hct", "--load", "sometimes", kind="usage", names=["--load", "tilt", "none"])
+        self.assert_fit_fails("--model", "nb", "--states", 2, "--load", "tilt", kind="usage", names=["--load"])
 
 
 class Degenerate(ProgramTest):

@@ -8,6 +8,7 @@
 #include "support/example_cohorts.h"
 #include "support/support.h"
 
+#include "desirepath/emissions/capabilities.h"
 #include "desirepath/models/catalog.h"
 #include "desirepath/models/chain_training.h"
 

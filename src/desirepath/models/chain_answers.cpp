@@ -1,6 +1,7 @@
 // What a hidden chain answers of bits it is not told: marginals and completions, pattern by pattern.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "desirepath/core/error.h"
 #include "desirepath/emissions/capabilities.h"
@@ -197,6 +198,14 @@ Estimates HiddenChain::marginals_ahead(const EvidenceBatch& evidence, const Chai
 
 EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomStream& stream, const Executor& executor,
                                     Conditioning conditioning) const {
+  std::vector<std::uint64_t> numbers(static_cast<std::size_t>(evidence.student_count()));
+  std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
+  return complete_numbered(evidence, numbers, stream, executor, conditioning);
+}
+
+EvidenceBatch HiddenChain::complete_numbered(const EvidenceBatch& evidence, std::span<const std::uint64_t> numbers,
+                                             const RandomStream& stream, const Executor& executor,
+                                             Conditioning conditioning) const {
   check_evidence(evidence);
   const Id courses = schema().course_count(), periods = schema().period_count();
   const ChainEvidence& data = cut_evidence(evidence, layout_);
@@ -207,8 +216,8 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
   std::vector<Id> departure(students, periods);  // first period the student is gone
   executor.for_blocks(data.student_count(), students_per_block, [&](Range range) {
     for_each_student(answers_, data, scores, range, [&](std::int64_t s, const RowMatrix& emissions) {
-      RandomStream draws = stream.child(static_cast<std::uint64_t>(s)).child("path");
       const auto at = static_cast<std::size_t>(s);
+      RandomStream draws = stream.child(numbers[at]).child("path");
       path[at] = sample_path(answers_.prior, emissions, draws);
       for (Id step = 0; step < layout_.step_count(); ++step) {
         if (path[at][static_cast<std::size_t>(step)] >= emitting)
@@ -229,7 +238,7 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
     executor.for_blocks(data.student_count(), students_per_block, [&](Range range) {
       for (auto s = static_cast<std::size_t>(range.first); s < static_cast<std::size_t>(range.last); ++s) {
         std::vector<std::vector<Id>> drawn =
-            ahead.draw(evidence, static_cast<std::int64_t>(s), path[s], stream.child(s));
+            ahead.draw(evidence, static_cast<std::int64_t>(s), path[s], stream.child(numbers[s]));
         for (std::size_t step = 0; step < bits.size(); ++step)
           bits[step][s] = std::move(drawn[step]);
       }
@@ -243,7 +252,7 @@ EvidenceBatch HiddenChain::complete(const EvidenceBatch& evidence, const RandomS
       const auto step = static_cast<std::size_t>(layout_.pools[p][static_cast<std::size_t>(at / data.student_count())]);
       const Id state = path[s][step];
       if (state >= emitting) return;
-      RandomStream draws = stream.child(s).child(step);
+      RandomStream draws = stream.child(numbers[s]).child(step);
       given.complete(taken, state, draws, bits[step][s]);
     };
     for (const PatternGroup& group : group_by_pattern(pool, data.student_count())) {

@@ -40,6 +40,32 @@ std::unique_ptr<Committee> Committee::of(ChainIdentity identity, std::span<const
   return std::make_unique<Committee>(HiddenChain(std::move(identity), std::move(committee)));
 }
 
+std::unique_ptr<Model> Committee::tilted(const LoadStudents& students, const RandomStream& stream,
+                                         const Executor& executor) const {
+  return std::make_unique<Committee>(chain_, tilt_for(chain_, students, stream, executor));
+}
+
+Estimates Committee::with_loads(const EvidenceBatch& evidence, LikelihoodKind kind, Estimates of_trees,
+                                const Executor& executor) const {
+  return tilt_ ? tilted_log_likelihood(chain_, *tilt_, evidence, kind, std::move(of_trees), executor)
+               : std::move(of_trees);
+}
+
+EvidenceBatch Committee::complete(const EvidenceBatch& evidence, const RandomStream& stream, const Executor& executor,
+                                  Conditioning conditioning) const {
+  return tilt_ ? tilted_completions(chain_, *tilt_, evidence, stream, executor, conditioning)
+               : chain_.complete(evidence, stream, executor, conditioning);
+}
+
+std::int64_t Committee::parameter_count() const {
+  return chain_.parameter_count() + (tilt_ ? tilt_->parameter_count() : 0);
+}
+
+void Committee::save(ArchiveWriter& archive) const {
+  chain_.save(archive);
+  if (tilt_) tilt_->save(archive);
+}
+
 namespace {
 
 [[noreturn]] void refuse_record() {
@@ -82,11 +108,17 @@ Vector leave_one_out_of_committee(const Model& model, const TrainingRecord& trai
     problem.maximisation();
     scores.col(k) = before + without - current();
   }
-  Vector result(scores.rows());
+  Estimates result;
+  result.value.resize(scores.rows(), 1);
   const double equal = std::log(static_cast<double>(scores.cols()));
   for (Index s = 0; s < scores.rows(); ++s)
-    result[s] = std::min(0.0, log_sum_exp({scores.row(s).data(), static_cast<std::size_t>(scores.cols())}) - equal);
-  return result;
+    result.value(s, 0) =
+        std::min(0.0, log_sum_exp({scores.row(s).data(), static_cast<std::size_t>(scores.cols())}) - equal);
+  // The factors of loads are of so many students that one of them makes no difference.
+  const auto* whole = dynamic_cast<const Committee*>(&model);
+  if (whole != nullptr)
+    result = whole->with_loads(EvidenceBatch::of(cohort), LikelihoodKind::mass, std::move(result), executor);
+  return result.value.col(0);
 }
 
 }  // namespace
@@ -102,7 +134,10 @@ ModelEntry committee_entry(const std::string& emission) {
   entry.size_setting = "tree-states";
   entry.prepare = prepare_committee;
   entry.load = [emission](const ArchiveReader& archive, const Catalog& catalog) {
-    return std::make_unique<Committee>(std::move(*HiddenChain::load(archive, catalog.emissions, emission)));
+    std::unique_ptr<HiddenChain> chain = HiddenChain::load(archive, catalog.emissions, emission);
+    std::optional<LoadTilt> tilt;
+    if (LoadTilt::is_in(archive)) tilt = LoadTilt::load(archive, chain->schema().period_count());
+    return std::make_unique<Committee>(std::move(*chain), std::move(tilt));
   };
   entry.leave_one_out = leave_one_out_of_committee;
   return entry;

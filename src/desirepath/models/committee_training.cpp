@@ -211,12 +211,22 @@ class CommitteeFit : public TrainingRun {
     if (!model) throw ArchiveError("the members of the committee do not fit each other");
     const ChainParameters& parameters = model->chain().parameters();
     const Executor& executor = context_.executor;
-    const Vector scores = student_log_likelihoods(
+    Estimates scored;
+    scored.value = student_log_likelihoods(
         parameters, everybody_->rows,
         score_pools(parameters, everybody_->rows, LikelihoodKind::mass, Precision::quick, executor), executor);
-    const std::vector<double> weights = settings_.weights.empty()
-                                            ? std::vector<double>(static_cast<std::size_t>(scores.size()), 1)
-                                            : student_weights(everybody_->cohort, settings_.weights);
+    const std::vector<double> weights =
+        settings_.weights.empty() ? std::vector<double>(static_cast<std::size_t>(everybody_->cohort.student_count()), 1)
+                                  : student_weights(everybody_->cohort, settings_.weights);
+    std::optional<LoadTilt> tilt;
+    if (settings_.load == LoadModel::tilt) {
+      const EvidenceBatch evidence = EvidenceBatch::of(everybody_->cohort);
+      tilt = tilt_for(model->chain(), {evidence, weights}, RandomStream(options_.seed).child("load"), executor);
+      if (tilt)
+        scored =
+            tilted_log_likelihood(model->chain(), *tilt, evidence, LikelihoodKind::mass, std::move(scored), executor);
+    }
+    const Vector scores = scored.value.col(0);
     result.student_weight = result.log_likelihood = 0;
     for (Index s = 0; s < scores.size(); ++s) {
       const double weight = weights[static_cast<std::size_t>(s)];
@@ -232,7 +242,7 @@ class CommitteeFit : public TrainingRun {
     result.state_behind.clear();
     result.trees = trees_;
     result.tree_states = offered<FormsCommittees>(*parameters.emissions.front())->hidden_values();
-    result.model = std::move(model);
+    result.model = tilt ? std::make_unique<Committee>(model->chain(), std::move(tilt)) : std::move(model);
     result.students = everybody_->cohort.student_count();
     result.restarts = std::move(results_);
     result.converged = std::ranges::all_of(result.restarts, &RestartResult::converged);

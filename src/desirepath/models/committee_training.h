@@ -1,13 +1,25 @@
 // How a committee is trained: members are one-step chains of one state, trained from the same rows.
 #pragma once
 
+#include <array>
+#include <span>
+#include <string_view>
+
 #include "desirepath/learning/em.h"
 #include "desirepath/models/training.h"
 
 namespace desirepath::inline models {
 
+/// Whether draws are given the loads of students (load_tilt.h).
+enum class LoadModel { tilt, none };
+inline std::span<const std::string_view> value_names(LoadModel) {
+  static constexpr std::array<std::string_view, 2> names = {"tilt", "none"};
+  return names;
+}
+
 struct CommitteeSettings {
   std::optional<Id> trees;
+  LoadModel load = LoadModel::tilt;
   EmOptions em{200, 1e-7};
   std::optional<double> validation;
   std::string weights, attributes, outcomes;
@@ -18,6 +30,10 @@ struct CommitteeSettings {
               .at_most(1000)
               .in("Model"),
           trees);
+    visit(Setting("load",
+                  "whether numbers of courses per period are fitted to those of the students (tilt; from 100 students)")
+              .in("Model"),
+          load);
     em.declare(visit);
     visit(Setting("validation", "a cohort, or a share of the students: members stop where these are best expected")
               .above(0)

@@ -56,6 +56,10 @@ class HiddenChain : public Model, public HiddenStates, public HasChain {
                       Conditioning conditioning = Conditioning::linear) const override;
   EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream, const Executor& executor,
                          Conditioning conditioning = Conditioning::linear) const override;
+  /// complete(), where student s draws from stream.child(numbers[s]).
+  EvidenceBatch complete_numbered(const EvidenceBatch& evidence, std::span<const std::uint64_t> numbers,
+                                  const RandomStream& stream, const Executor& executor,
+                                  Conditioning conditioning) const;
   std::string likelihood_note(const EvidenceBatch& evidence, LikelihoodKind kind, const Executor& executor,
                               Precision precision) const override;
   const HiddenStates* hidden_states() const override { return this; }

@@ -1,12 +1,18 @@
 // Loads as students have them: how many courses they take in a period.
 //
-// Real loads are narrower than those of any mixture, and another mixture on top only adds variance. So the model is
-// tilted as a whole: P'(x) = P(x) prod_t g_t(n_t) / Z, n_t the number of courses in period t, over the periods S in
-// which the student is enrolled; Z, the mean of the product over the model's own draws, makes every pattern of enrolled
-// periods and of departure as probable as before. docs/models/hidden_tree.md.
+// Real loads vary less than those that any mixture draws, and another mixture on top only adds variance. So a model is
+// tilted as a whole: P'(x) = P(x) h_|S|(sum_t n_t) prod_t g_t(n_t) / Z, where n_t is the number of courses in period t
+// and t runs over the periods S in which the student is enrolled; h, from two periods on, keeps the loads of a student
+// as alike as they are. Z is the mean of the factors over the model's own draws with the same last period D: every (S,
+// D) stays as probable as it was. docs/models/hidden_tree.md.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -15,54 +21,95 @@
 
 namespace desirepath::inline models {
 
-/// What is known of students whose loads count alike: the periods that are tilted, and when they may have left.
+/// Periods, bit t for period t (from 0).
+using PeriodSet = std::uint32_t;
+constexpr bool has_period(PeriodSet periods, Id period) {
+  return (periods >> period & 1U) != 0;
+}
+/// Periods 0 .. last.
+constexpr PeriodSet periods_until(Id last) {
+  return static_cast<PeriodSet>((std::uint64_t{1} << (last + 1)) - 1);
+}
+
+/// Loads with one pattern are comparable: of which periods they are, and what may be the last period of enrollment.
 struct LoadPattern {
-  std::uint32_t enrolled = 0;  // bit t: period t
-  std::uint32_t last = 0;      // bit d: the last period of enrollment may be d (from 0)
+  PeriodSet enrolled = 0;
+  PeriodSet last = 0;
   auto operator<=>(const LoadPattern&) const = default;
 };
 
-/// Loads of one student or draw; those of other periods than the pattern's do not count.
+/// Of a student, or of a draw.
 struct Loads {
   LoadPattern pattern;
-  std::vector<Id> courses;  // by period
+  std::vector<Id> courses;  // by period; 0 where not enrolled
+  double weight = 1;
 };
+
+/// There are factors of the load of each period (terms 0 .. periods - 1), and of all courses together for students
+/// enrolled in 2, 3 .. periods (the terms after these).
+constexpr Id load_term_count(Id periods) {
+  return periods + std::max(0, periods - 1);
+}
+/// Whether students enrolled in these periods have the term.
+constexpr bool has_load_term(PeriodSet enrolled, Id term, Id periods) {
+  return term < periods ? has_period(enrolled, term) : std::popcount(enrolled) == term - periods + 2;
+}
+/// visit(term, number of courses) for the terms of these periods, in ascending order.
+template <class Visit>
+void for_each_load(PeriodSet enrolled, std::span<const Id> courses, Visit visit) {
+  const auto periods = static_cast<Id>(courses.size());
+  Id all = 0;
+  for (Id t = 0; t < periods; ++t) {
+    if (!has_period(enrolled, t)) continue;
+    visit(t, courses[static_cast<std::size_t>(t)]);
+    all += courses[static_cast<std::size_t>(t)];
+  }
+  const int count = std::popcount(enrolled);
+  if (count >= 2) visit(periods + count - 2, all);
+}
 
 class LoadTilt {
  public:
-  /// log g, by period: of 0, 1 .. courses; the last holds for more. draws: of the model itself, whose last period is
-  /// known.
-  LoadTilt(std::vector<Vector> log_factors, const std::vector<Loads>& draws);
-  /// Factors with which tilted draws have the loads of these students: smooth, by how well they describe students left
-  /// out of the fit. Nothing where too few are known.
-  static std::optional<LoadTilt> fit(std::span<const Loads> students, const std::vector<Loads>& draws, Id periods);
+  /// Logs of the factors by term: of 0, 1 .. courses; the last also holds for any more. draws: of the model itself,
+  /// each with its own last period, enrolled until then.
+  LoadTilt(std::vector<Vector> log_factors, std::span<const Loads> draws);
 
-  Id period_count() const { return static_cast<Id>(log_factors_.size()); }
-  double log_factor(Id period, Id courses) const {
-    const Vector& factors = log_factors_[static_cast<std::size_t>(period)];
-    return factors[std::min<Index>(courses, factors.size() - 1)];
+  Id period_count() const { return static_cast<Id>(log_factors_.size() + 1) / 2; }
+  const std::vector<Vector>& log_factors() const { return log_factors_; }
+  /// Factors that differ from those of the load before.
+  std::int64_t parameter_count() const;
+  /// log of the product of all factors of students enrolled in these periods.
+  double log_product(PeriodSet enrolled, std::span<const Id> courses) const;
+  /// log Z of students enrolled in these periods whose last period is this one.
+  double log_normaliser(PeriodSet enrolled, Id last) const;
+  /// log-weight of a draw that completes the loads of `known` periods to those of `enrolled` ones; the mean weight is
+  /// about 1 for every last period.
+  double log_completion_weight(PeriodSet known, PeriodSet enrolled, Id last, std::span<const Id> courses) const {
+    return log_product(enrolled, courses) - log_normaliser(enrolled, last) - log_product(known, courses) +
+           log_normaliser(known, last);
   }
-  /// Of the product over the pattern's periods.
-  double log_normaliser(const LoadPattern& pattern) const;
-  /// What tilting adds to log P.
-  double log_weight(const Loads& loads) const;
-  /// The largest product there can be over these periods.
-  double log_bound(std::uint32_t periods) const;
+  /// What this does not exceed in 99.9 % of the draws with one of these last periods. enrolled: of all periods until
+  /// the last one, only these count.
+  double log_weight_bound(PeriodSet known, PeriodSet enrolled, PeriodSet last) const;
 
-  void save(ArchiveWriter& archive, const std::string& prefix) const;
-  static LoadTilt load(const ArchiveReader& archive, const std::string& prefix);
+  /// Arrays whose names begin with "load.".
+  void save(ArchiveWriter& archive) const;
+  static bool is_in(const ArchiveReader& archive);
+  /// Throws ArchiveError where it is not a tilt of a model of so many periods.
+  static LoadTilt load(const ArchiveReader& archive, Id periods);
 
  private:
-  /// Draws that are alike.
-  struct Drawn {
-    Id last = 0;
-    std::vector<Id> courses;
-    double count = 0;
-  };
-  LoadTilt() = default;
-
   std::vector<Vector> log_factors_;
-  std::vector<Drawn> draws_;
+  std::vector<Loads> draws_;  // all different
+  /// Found when first asked for; copies have the same.
+  struct Normalisers {
+    std::mutex mutex;
+    std::map<std::pair<PeriodSet, Id>, double> known;
+  };
+  std::shared_ptr<Normalisers> normalisers_ = std::make_shared<Normalisers>();
 };
+
+/// Each pattern and loads once, with the weight of all like it.
+std::vector<Loads> distinct_loads(std::span<const Loads> all);
 
 }  // namespace desirepath::inline models

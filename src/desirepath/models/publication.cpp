@@ -11,6 +11,7 @@
 #include "desirepath/emissions/capabilities.h"
 #include "desirepath/emissions/published_numbers.h"
 #include "desirepath/models/hidden_chain.h"
+#include "desirepath/models/tilts_loads.h"
 #include "desirepath/transcripts/align.h"
 #include "desirepath/transcripts/split.h"
 
@@ -216,6 +217,21 @@ void publish_dynamics(const HiddenChain& chain, const Counts& counts, ChainParam
     publish_rows(parameters.departures, counts.departures(), parameters.emitting_states(), least);
 }
 
+/// The model with the loads of the students, where it had them before: each factor of as many students as may be told
+/// of, and rounded. Its draws are those of the published trees.
+std::unique_ptr<Model> with_published_loads(std::unique_ptr<Model> model, const TrainingTask& task, double least) {
+  const Cohort students = trained_students(task);
+  const EvidenceBatch evidence = EvidenceBatch::of(students);
+  const auto column = task.options.values().find("weights");
+  const std::string weights = column == task.options.values().end() ? "" : setting_text(column->second);
+  std::vector<double> counted = counted_students(students, task.options);
+  if (counted.empty()) counted.assign(static_cast<std::size_t>(students.student_count()), 1);
+  const LoadStudents loads{evidence, weights.empty() ? std::vector<double>() : student_weights(students, weights),
+                           {least, counted, /*is_rounded=*/true}};
+  return offered<TiltsLoads>(*model)->tilted(loads, RandomStream(task.options.seed).child("published load"),
+                                             task.context.executor);
+}
+
 /// Nothing in it rests on few students.
 ChainParameters published_parameters(const Model& model, const TrainingTask& task, Publication& report) {
   const Counts counts(model, task);
@@ -323,7 +339,10 @@ Publication publish(FitResult& fit, const TrainingTask& task) {
     throw PrivacyError(concat(setting_name("publish"), ": the model rests on fewer than ", shortest(report.least),
                               " students in some period"));
   }
+  const auto* loads = offered<TiltsLoads>(*fit.model);
+  const bool is_tilted = loads != nullptr && loads->is_tilted();
   fit.model = offered<HasChain>(*fit.model)->with(published_parameters(*fit.model, task, report));
+  if (is_tilted) fit.model = with_published_loads(std::move(fit.model), task, report.least);
   report.states = fit.states;
   const Vector likelihoods = student_likelihoods(*fit.model, evidence, task.context.executor);
   report.log_likelihood = likelihoods.sum();

@@ -9,6 +9,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/models/tilts_loads.h"
 
 namespace desirepath::inline models {
 
@@ -81,6 +82,8 @@ Answer FitResult::answer() const {
   if (states > 0) answer.set("states", states);
   if (trees > 0) answer.set("trees", trees);
   if (tree_states > 0) answer.set("tree_states", tree_states);
+  const auto* loads = dynamic_cast<const TiltsLoads*>(model.get());
+  if (loads != nullptr) answer.set("loads", loads->is_tilted() ? "tilted" : "of the trees");
   answer.set({{"students", students}, {"student_weight", student_weight}, {"courses", model->schema().course_count()}});
   answer.set("periods", model->schema().period_count());
   answer.set({{"parameters", model->parameter_count()},
@@ -120,6 +123,8 @@ Answer FitResult::answer() const {
   answer.say("log-likelihood (", name_of(kind), ") ", fixed(log_likelihood, 2), ", ",
              fixed(log_likelihood / student_weight, 4), " per student; ", converged ? "converged" : "not converged",
              " after ", counted(iterations, "iteration", "iterations"), ", ", as_duration(seconds));
+  if (loads != nullptr && loads->is_tilted())
+    answer.say("drawn students take as many courses per period as these students do (", setting_name("load"), ")");
   if (restarts.size() < 2) return answer;
   if (starts_at_best > 0) {
     answer.say("of ", restarts.size(), " starts ", starts_at_best, " came within ", fixed(100 * same_optimum, 2),

@@ -7,6 +7,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/models/tilts_loads.h"
 
 namespace desirepath::inline queries {
 
@@ -138,7 +139,8 @@ EvidenceBatch what_is_known(const QueryInput& input, const EvidenceSettings& set
 }
 
 void require_possible(const Model& model, const EvidenceBatch& evidence, const Executor& executor) {
-  const Estimates found = model.log_likelihood(evidence, model.likelihood_kinds().back(), executor);
+  // Tilting loads makes nothing impossible, and takes draws where periods are known in part.
+  const Estimates found = untilted(model).log_likelihood(evidence, model.likelihood_kinds().back(), executor);
   std::int64_t impossible = 0;
   for (Index s = 0; s < found.value.rows(); ++s)
     impossible += std::isfinite(found.value(s, 0)) ? 0 : 1;

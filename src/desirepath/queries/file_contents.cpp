@@ -8,6 +8,7 @@
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/models/checkpoint.h"
 #include "desirepath/models/model_file.h"
+#include "desirepath/models/tilts_loads.h"
 #include "desirepath/transcripts/cohort.h"
 
 namespace desirepath::inline queries {
@@ -66,6 +67,8 @@ nlohmann::ordered_json describe_archive(const ArchiveReader& archive) {
     for (const Trait& trait : stored.model->schema().traits())
       json["traits"].push_back({{"name", trait.name}, {"kind", name_of(trait.kind)}, {"values", trait.values}});
     json["parameters"] = stored.model->parameter_count();
+    if (const auto* loads = dynamic_cast<const TiltsLoads*>(stored.model.get()))
+      json["loads"] = loads->is_tilted() ? "tilted" : "of the trees";
     const std::vector<CourseLink> links = stored.model->links();
     for (std::size_t i = 0; i < std::min<std::size_t>(10, links.size()); ++i) {
       const Schema& schema = stored.model->schema();

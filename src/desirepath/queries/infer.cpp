@@ -8,6 +8,7 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
+#include "desirepath/models/tilts_loads.h"
 #include "desirepath/models/year_spread.h"
 #include "desirepath/queries/evidence_settings.h"
 #include "desirepath/queries/infer_reasons.h"
@@ -221,7 +222,8 @@ std::vector<Leaving> find_leaving(const Model& model, const EvidenceBatch& evide
   std::vector<Leaving> leaving;
   if (!model.models_leaving()) return leaving;
   const LikelihoodKind kind = model.likelihood_kinds().front();
-  const RowMatrix before = model.log_likelihood(evidence, kind, executor).value;
+  const Model& with_marginals = untilted(model);
+  const RowMatrix before = with_marginals.log_likelihood(evidence, kind, executor).value;
   for (const Id period : periods) {
     EvidenceBuilder gone(evidence);
     std::vector<std::int64_t> open;
@@ -236,7 +238,7 @@ std::vector<Leaving> find_leaving(const Model& model, const EvidenceBatch& evide
         gone.add(t < period ? PeriodEvidence::of(evidence, s, t) : PeriodEvidence{Presence::left, {}, {}});
     }
     if (open.empty()) continue;
-    const RowMatrix after = model.log_likelihood(std::move(gone).build(), kind, executor).value;
+    const RowMatrix after = with_marginals.log_likelihood(std::move(gone).build(), kind, executor).value;
     for (std::size_t i = 0; i < open.size(); ++i)
       leaving.emplace_back(open[i], period, std::exp(after(static_cast<Index>(i), 0) - before(open[i], 0)));
   }

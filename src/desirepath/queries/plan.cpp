@@ -7,6 +7,7 @@
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
+#include "desirepath/models/tilts_loads.h"
 
 namespace desirepath::inline queries {
 
@@ -121,10 +122,11 @@ WeighedTerms weighed_terms(const Model& model, const PlanTask& task, const Execu
     add_supposing(rows, task.known, model.schema(), term.supposed);
   WeighedTerms weighed{std::move(rows).build(), Vector(std::ssize(terms))};
   Estimates likelihood;
+  const Model& with_marginals = untilted(model);
   if (model.likelihood_kinds().front() == LikelihoodKind::mass)
-    likelihood = model.log_likelihood(weighed.evidence, LikelihoodKind::mass, executor);
+    likelihood = with_marginals.log_likelihood(weighed.evidence, LikelihoodKind::mass, executor);
   const bool is_exact = likelihood.value.size() > 0 && likelihood.is_exact();
-  const double before = is_exact ? model.log_likelihood(task.known, LikelihoodKind::mass, executor).value(0, 0) : 0;
+  const double before = is_exact ? with_marginals.log_likelihood(task.known, LikelihoodKind::mass, executor).value(0, 0) : 0;
   for (Index i = 0; i < weighed.weight.size(); ++i) {
     const GoalTerm& term = terms[static_cast<std::size_t>(i)];
     weighed.weight[i] =

@@ -11,6 +11,7 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
+#include "desirepath/models/tilts_loads.h"
 #include "desirepath/queries/chance.h"
 #include "desirepath/queries/curriculum_text.h"
 #include "desirepath/queries/evidence_settings.h"
@@ -63,7 +64,8 @@ void say_course(Answer& answer, const Prerequisites& judged, const Course& cours
 /// Drawn students as a cohort: what the model believes in place of what was seen.
 Cohort drawn_cohort(const Model& model, std::int64_t count, const RandomStream& stream, const Executor& executor) {
   const Schema& schema = model.schema();
-  const EvidenceBatch drawn = model.complete(nothing_known(schema, count), stream, executor);
+  // What they are held against are marginals, which know nothing of tilted loads.
+  const EvidenceBatch drawn = untilted(model).complete(nothing_known(schema, count), stream, executor);
   CohortParts parts;
   parts.schema = schema;
   parts.students = drawn.students();

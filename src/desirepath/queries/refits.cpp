@@ -1,5 +1,7 @@
 #include "desirepath/queries/refits.h"
 
+#include <algorithm>
+
 #include "desirepath/core/error.h"
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
@@ -19,6 +21,9 @@ std::vector<std::unique_ptr<Model>> refit_models(const StoredModel& stored, cons
   if (count == 1) throw OptionError(concat(setting_name("refits"), " 1: a spread needs two or more"));
   FitOptions options = stored.training.trained_with();
   if (start == RefitStart::model) options.limit("restarts", 1).limit("iterations", most_iterations);
+  // Refits answer with marginals, which tilted loads leave alone.
+  const bool may_tilt = std::ranges::count(options.known(), std::string("load"), &Setting::name) > 0;
+  if (may_tilt) options.set("load", "none");
   const std::uint64_t seed = options.seed;
   std::vector<std::unique_ptr<Model>> models;
   for (Id b = 0; b < count; ++b) {
