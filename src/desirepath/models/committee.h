@@ -38,7 +38,9 @@ class Committee : public Model, public HasChain, public TiltsLoads {
   }
   Estimates marginals(const EvidenceBatch& evidence, std::span<const Id> asked, const Executor& executor,
                       Conditioning conditioning = Conditioning::linear) const override {
-    return chain_.marginals(evidence, asked, executor, conditioning);
+    Estimates of_trees = chain_.marginals(evidence, asked, executor, conditioning);
+    return tilt_ ? tilted_marginals(chain_, *tilt_, evidence, asked, std::move(of_trees), executor)
+                 : std::move(of_trees);
   }
   EvidenceBatch complete(const EvidenceBatch& evidence, const RandomStream& stream, const Executor& executor,
                          Conditioning conditioning = Conditioning::linear) const override;

@@ -35,29 +35,6 @@ Id drawn_last(const KnownLoads& before, const KnownLoads& completed) {
   return last >= 0 && has_period(before.last, last) ? last : last_of(before.last);
 }
 
-/// Students of a batch in this order, each as often as named; where `last` is given, known to have left after that
-/// period.
-EvidenceBatch copied_students(const EvidenceBatch& evidence, std::span<const std::int64_t> students,
-                              std::span<const Id> last = {}) {
-  EvidenceBuilder rows(evidence);
-  std::vector<Trait> traits;
-  std::vector<TraitValues> known;
-  for (Id a = 0; a < evidence.trait_count(); ++a)
-    traits.push_back(evidence.trait(a));
-  for (std::size_t i = 0; i < students.size(); ++i) {
-    const std::int64_t s = students[i];
-    rows.begin_student(evidence.students()[static_cast<std::size_t>(s)]);
-    for (Id t = 0; t < evidence.period_count(); ++t) {
-      const bool is_gone = !last.empty() && t > last[i];
-      rows.add(is_gone ? PeriodEvidence{Presence::left, {}, {}} : PeriodEvidence::of(evidence, s, t));
-    }
-    for (Id a = 0; a < evidence.trait_count(); ++a)
-      known.push_back(evidence.possible(s, a));
-  }
-  EvidenceBatch batch = std::move(rows).build();
-  return traits.empty() ? batch : batch.with_traits(std::move(traits), std::move(known));
-}
-
 }  // namespace
 
 LoadReader::LoadReader(const HiddenChain& chain) : leaves_(chain.models_leaving()) {
@@ -89,7 +66,7 @@ KnownLoads LoadReader::read(const EvidenceBatch& evidence, std::int64_t student)
     loads.last = one_period(periods - 1);
     return loads;
   }
-  const EvidenceBatch::DepartureRange range = evidence.departure(student);
+  const DepartureRange range = evidence.departure(student);
   for (Id last = range.earliest; last <= range.latest; ++last)
     loads.last |= one_period(last - 1);
   return loads;
@@ -165,42 +142,15 @@ Estimates tilted_log_likelihood(const HiddenChain& chain, const LoadTilt& tilt, 
   const LoadReader reader(chain);
   Estimates result = std::move(untilted);
   std::vector<KnownLoads> loads;
-  std::vector<std::int64_t> in_part, undecided;
-  std::vector<Id> last;
+  std::vector<std::int64_t> in_part;
   for (std::int64_t s = 0; s < evidence.student_count(); ++s) {
     const KnownLoads& own = loads.emplace_back(reader.read(evidence, s));
-    if (!std::isfinite(result.value(s, 0)) || own.enrolled == 0 || own.last == 0) continue;
-    if (!own.is_whole()) {
-      in_part.push_back(s);
-      continue;
-    }
-    for (Id d = 0; d < last_of(own.last); ++d) {
-      if (!has_period(own.last, d)) continue;
-      undecided.push_back(s);
-      last.push_back(d);
-    }
+    if (std::isfinite(result.value(s, 0)) && own.enrolled != 0 && own.last != 0 && !own.is_whole()) in_part.push_back(s);
   }
-  Vector until;
-  if (!undecided.empty())
-    until = chain.log_likelihood(copied_students(evidence, undecided, last), kind, executor).value.col(0);
-  std::size_t next = 0;
-  std::vector<double> terms;
-  for (std::int64_t s = 0; s < evidence.student_count(); ++s) {
-    const KnownLoads& own = loads[static_cast<std::size_t>(s)];
-    double& value = result.value(s, 0);
-    if (!std::isfinite(value) || own.enrolled == 0 || own.last == 0 || !own.is_whole()) continue;
-    // 1 / Z is averaged over the last periods there may be, by how likely each is given the evidence.
-    terms.clear();
-    double before = 0;
-    for (Id d = 0; d <= last_of(own.last); ++d) {
-      if (!has_period(own.last, d)) continue;
-      const bool is_latest = d == last_of(own.last);
-      const double now = is_latest ? 1 : std::exp(until[static_cast<Index>(next++)] - value);
-      if (now > before) terms.push_back(std::log(now - before) - tilt.log_normaliser(own.enrolled, d));
-      before = std::max(before, now);
-    }
-    value = std::min(0.0, value + tilt.log_product(own.enrolled, own.courses) + log_sum_exp(terms));
-  }
+  // The factors are averaged over the last periods there may be, by how likely each is given the evidence.
+  const RowMatrix of_trees = result.value;
+  for (const LastPeriods& own : weigh_last_periods(chain, tilt, evidence, kind, of_trees, executor))
+    result.value(own.student, 0) = std::min(0.0, of_trees(own.student, 0) + log_sum_exp(own.log_weight));
   if (in_part.empty()) return result;
   if (result.is_exact()) result.standard_error.setZero(evidence.student_count(), 1);
   // The same draws whenever the same is known, so that differences between answers are not those of draws.
@@ -213,8 +163,8 @@ Estimates tilted_log_likelihood(const HiddenChain& chain, const LoadTilt& tilt, 
     std::vector<double> logs;
     for (std::int64_t i = 0; i < drawn.student_count(); ++i) {
       const KnownLoads whole = reader.read(drawn, i);
-      logs.push_back(tilt.log_product(own.enrolled, whole.courses) -
-                     tilt.log_normaliser(own.enrolled, drawn_last(own, whole)));
+      const Id last = drawn_last(own, whole);
+      logs.push_back(tilt.log_product(own.enrolled, last, whole.courses) - tilt.log_normaliser(own.enrolled, last));
     }
     const auto count = static_cast<double>(logs.size());
     const double mean = log_sum_exp(logs) - std::log(count);
@@ -254,7 +204,7 @@ class TiltedDraws {
       Attempt& student = attempts.emplace_back();
       student.known = reader_.read(evidence, s);
       student.goal = stage == Stage::enrolled ? student.known.enrolled : ~PeriodSet{0};
-      student.offset = offset(student.known.known, student.goal, student.known.last);
+      student.offset = offset(student.known, student.goal);
     }
     const RandomStream rows = stream.child("rows"), choices = stream.child("choices");
     for (std::size_t first = 0; first < most_attempts; first += attempts_at_once) {
@@ -298,15 +248,19 @@ class TiltedDraws {
     Drawn chosen;
   };
 
-  /// The normaliser of what is known differs from one last period to another; weights must not.
-  double offset(PeriodSet known, PeriodSet goal, PeriodSet last) {
-    const auto [found, is_new] = offsets_.emplace(std::array{known, goal, last}, 0);
-    if (!is_new || last == 0) return found->second;
+  /// The factors of what is known, over their normaliser, differ from one last period to another; weights must not.
+  double offset(const KnownLoads& own, PeriodSet goal) {
+    if (own.last == 0) return 0;
     double least = infinity;
-    for (Id d = 0; d <= last_of(last); ++d) {
-      if (has_period(last, d)) least = std::min(least, tilt_.log_normaliser(known & periods_until(d), d));
+    for (Id d = 0; d <= last_of(own.last); ++d) {
+      if (!has_period(own.last, d)) continue;
+      const PeriodSet known = own.known & periods_until(d);
+      least = std::min(least, tilt_.log_normaliser(known, d) - tilt_.log_product(known, d, own.courses) +
+                                  tilt_.log_product(known, any_last_period, own.courses));
     }
-    return found->second = least - tilt_.log_weight_bound(known, goal, last);
+    const auto [found, is_new] = bounds_.emplace(std::array{own.known, goal, own.last}, 0);
+    if (is_new) found->second = tilt_.log_weight_bound(own.known, goal, own.last);
+    return least - found->second;
   }
 
   /// Rejection, and where nothing is accepted in most_attempts, one of the rejected by weight.
@@ -314,8 +268,8 @@ class TiltedDraws {
     const KnownLoads whole = reader_.read(drawn, row);
     const Id last = drawn_last(student.known, whole);
     const PeriodSet known = student.known.known & periods_until(last), goal = student.goal & periods_until(last);
-    const double log_weight = tilt_.log_completion_weight(known, goal, last, whole.courses) -
-                              tilt_.log_normaliser(known, last) + student.offset;
+    const double log_weight = tilt_.log_product(goal, last, whole.courses) - tilt_.log_normaliser(goal, last) -
+                              tilt_.log_product(known, any_last_period, whole.courses) + student.offset;
     const double weight = std::exp(std::min(0.0, log_weight)), accept = stream.uniform(), replace = stream.uniform();
     student.is_done = accept < weight;
     student.total += weight;
@@ -324,7 +278,7 @@ class TiltedDraws {
     for (Id t = 0; t < drawn.period_count(); ++t)
       student.chosen.periods.push_back(PeriodEvidence::of(drawn, row, t));
     for (Id a = 0; a < drawn.trait_count(); ++a)
-      student.chosen.traits.push_back(drawn.possible(row, a));
+      student.chosen.traits.push_back(drawn.possible(row, drawn.trait(a)));
   }
 
   const HiddenChain& chain_;
@@ -333,7 +287,7 @@ class TiltedDraws {
   Conditioning conditioning_;
   LoadReader reader_;
   std::vector<Trait> traits_;
-  std::map<std::array<PeriodSet, 3>, double> offsets_;
+  std::map<std::array<PeriodSet, 3>, double> bounds_;
 };
 
 /// What is known of a student whose enrolled periods and last period are drawn: of the periods before that, nothing is
@@ -395,7 +349,7 @@ EvidenceBatch tilted_completions(const HiddenChain& chain, const LoadTilt& tilt,
       add(open, evidence.students()[static_cast<std::size_t>(s)],
           seen == 0 ? periods : with_open_periods(own, seen, evidence.course_count()));
       for (Id a = 0; a < evidence.trait_count(); ++a)
-        open_traits.push_back(evidence.possible(s, a));
+        open_traits.push_back(evidence.possible(s, evidence.trait(a)));
     }
     if (!rest.empty()) {
       EvidenceBatch batch = std::move(open).build();

@@ -41,7 +41,7 @@ LoadGroups::LoadGroups(std::span<const Loads> students, std::span<const double> 
   std::vector<std::vector<double>> counts(static_cast<std::size_t>(load_term_count(periods)),
                                           std::vector<double>(1, 0));
   for (std::size_t s = 0; s < students.size(); ++s) {
-    for_each_load(students[s].pattern.enrolled, students[s].courses, [&](Id term, Id courses) {
+    for_each_load(students[s].pattern.enrolled, last_period_of(students[s].pattern), students[s].courses, [&](Id term, Id courses) {
       std::vector<double>& count = counts[static_cast<std::size_t>(term)];
       const auto load = static_cast<std::size_t>(courses);
       if (load >= count.size()) count.resize(load + 1, 0);
@@ -74,7 +74,7 @@ LoadProblem::LoadProblem(std::span<const Loads> students, std::span<const Loads>
   const std::map<LoadPattern, double> patterns = usual_patterns(students);
   for (const Loads& loads : students) {
     if (!patterns.contains(loads.pattern)) continue;
-    for_each_load(loads.pattern.enrolled, loads.courses,
+    for_each_load(loads.pattern.enrolled, last_period_of(loads.pattern), loads.courses,
                   [&](Id term, Id load) { observed_[begin(term) + groups_.of(term, load)] += loads.weight; });
   }
   for (const auto& [pattern, weight] : patterns) {
@@ -84,7 +84,7 @@ LoadProblem::LoadProblem(std::span<const Loads> students, std::span<const Loads>
     for (const Loads& draw : draws) {
       if ((draw.pattern.last & pattern.last) == 0) continue;
       places.clear();
-      for_each_load(pattern.enrolled, draw.courses, [&](Id term, Id load) {
+      for_each_load(pattern.enrolled, last_period_of(pattern), draw.courses, [&](Id term, Id load) {
         places.push_back(static_cast<std::int32_t>(begin(term) + groups_.of(term, load)));
       });
       alike[places] += draw.weight;

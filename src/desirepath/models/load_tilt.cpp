@@ -42,9 +42,9 @@ std::int64_t LoadTilt::parameter_count() const {
   return count;
 }
 
-double LoadTilt::log_product(PeriodSet enrolled, std::span<const Id> courses) const {
+double LoadTilt::log_product(PeriodSet enrolled, Id last, std::span<const Id> courses) const {
   double sum = 0;
-  for_each_load(enrolled, courses, [&](Id term, Id load) {
+  for_each_load(enrolled, last, courses, [&](Id term, Id load) {
     const Vector& factors = log_factors_[static_cast<std::size_t>(term)];
     sum += factors[std::min<Index>(load, factors.size() - 1)];
   });
@@ -59,7 +59,7 @@ double LoadTilt::log_normaliser(PeriodSet enrolled, Id last) const {
   double weight = 0;
   for (const Loads& draw : draws_) {
     if (!has_period(draw.pattern.last, last)) continue;
-    logs.push_back(std::log(draw.weight) + log_product(enrolled, draw.courses));
+    logs.push_back(std::log(draw.weight) + log_product(enrolled, last, draw.courses));
     weight += draw.weight;
   }
   // Otherwise nobody leaves then, under this model, and there is nothing to normalise.
