@@ -273,6 +273,109 @@ TEST_P(KnownStudents, ModelFilesKeepWhatIsKnown) {
             chain_.log_likelihood(evidence_, LikelihoodKind::mass, executor_).value);
 }
 
+TEST_P(KnownStudents, LoadsThatAreKnownSayWhoLeaves) {
+  const auto loads_in = [](const KnownWorld& world) {
+    std::vector<Id> loads(periods, 0);
+    for (Id bit = 0; bit < courses * periods; ++bit)
+      loads[static_cast<std::size_t>(bit / courses)] += world.taken[static_cast<std::size_t>(bit)] ? 1 : 0;
+    return loads;
+  };
+  std::vector<Loads> draws;
+  for (const KnownWorld& world : worlds_) {
+    const Id last = world.values[departure_at];
+    draws.push_back({{periods_until(last), PeriodSet{1} << last}, loads_in(world), world.probability});
+  }
+  RandomStream stream = RandomStream(GetParam()).child("factors");
+  std::vector<Vector> factors;
+  for (const Index size : {3, 3, 3, 5, 7, 3, 3}) {
+    factors.emplace_back(size);
+    for (double& factor : factors.back())
+      factor = 0.7 * stream.normal();
+  }
+  const Committee committee(chain_, LoadTilt(factors, draws));
+  // Each factor written out: of a period, of two and three periods together, of the last period of a leaver.
+  const auto product = [&](const KnownWorld& world, PeriodSet enrolled) {
+    const std::vector<Id> loads = loads_in(world);
+    double log = 0;
+    Id all = 0, count = 0;
+    for (Id t = 0; t < periods; ++t) {
+      if (!has_period(enrolled, t)) continue;
+      log += factors[static_cast<std::size_t>(t)][loads[static_cast<std::size_t>(t)]];
+      all += loads[static_cast<std::size_t>(t)];
+      ++count;
+    }
+    if (count > 1) log += factors[static_cast<std::size_t>(count) + 1][all];
+    const Id last = world.values[departure_at];
+    if (last < periods - 1 && has_period(enrolled, last))
+      log += factors[static_cast<std::size_t>(5 + last)][loads[static_cast<std::size_t>(last)]];
+    return std::exp(log);
+  };
+  const auto normaliser = [&](PeriodSet enrolled, Id last) {
+    double sum = 0, all = 0;
+    for (const KnownWorld& world : worlds_) {
+      if (world.values[departure_at] != last) continue;
+      sum += world.probability * product(world, enrolled);
+      all += world.probability;
+    }
+    return sum / all;
+  };
+  std::vector<Id> asked;
+  for (Id bit = 0; bit < chain_.schema().all_bit_count(); ++bit)
+    asked.push_back(bit);
+  const RowMatrix found = committee.marginals(evidence_, asked, executor_).value;
+  const Vector scores = committee.log_likelihood(evidence_, LikelihoodKind::mass, executor_).value.col(0);
+  int whole = 0;
+  for (std::int64_t s = 0; s < evidence_.student_count(); ++s) {
+    PeriodSet enrolled = 0;
+    bool is_whole = true;
+    for (Id t = 0; t < periods; ++t) {
+      if (evidence_.seen(s, t) != Presence::present) continue;
+      enrolled |= PeriodSet{1} << t;
+      is_whole = is_whole && evidence_.presence(s, t) == Presence::present && evidence_.exceptions(s, t).empty();
+    }
+    if (!is_whole || enrolled == 0) continue;
+    ++whole;
+    std::vector<double> by_trees(periods), tilted(periods);
+    for (Id d = 0; d < periods; ++d) {
+      for (const KnownWorld& world : worlds_) {
+        if (world.values[departure_at] != d || !agrees(world, evidence_, s)) continue;
+        by_trees[static_cast<std::size_t>(d)] += world.probability;
+        tilted[static_cast<std::size_t>(d)] += world.probability * product(world, enrolled) / normaliser(enrolled, d);
+      }
+    }
+    const double all = tilted[0] + tilted[1] + tilted[2];
+    EXPECT_NEAR(scores[s], std::log(all), 1e-10) << s;
+    for (Id d = 0; d < periods; ++d)
+      EXPECT_NEAR(found(s, chain_.schema().trait_bit(departure_at, d)), tilted[static_cast<std::size_t>(d)] / all, 1e-10)
+          << s;
+    for (Id bit = 0; bit < courses * periods; ++bit) {
+      const Id t = bit / courses;
+      double enrolled_tilted = 0, enrolled_by_trees = 0;
+      for (Id d = t; d < periods; ++d) {
+        enrolled_tilted += tilted[static_cast<std::size_t>(d)] / all;
+        enrolled_by_trees += by_trees[static_cast<std::size_t>(d)];
+      }
+      const double taken = probability_of(
+          s, [&](const KnownWorld& world) { return bool{world.taken[static_cast<std::size_t>(bit)]}; });
+      const double expected = enrolled_by_trees > 0 ? enrolled_tilted * taken / enrolled_by_trees : 0;
+      EXPECT_NEAR(found(s, bit), expected, 1e-10) << s << " " << bit;
+    }
+    for (const Id v : {0, 1}) {
+      double expected = 0;
+      for (Id d = 0; d < periods; ++d) {
+        const auto at = static_cast<std::size_t>(d);
+        if (!(by_trees[at] > 0)) continue;
+        expected += tilted[at] / all *
+                    probability_of(s, [&](const KnownWorld& world) {
+                      return world.values[departure_at] == d && world.values[2] == v;
+                    }) / by_trees[at];
+      }
+      EXPECT_NEAR(found(s, chain_.schema().trait_bit(2, v)), expected, 1e-9) << s;
+    }
+  }
+  EXPECT_GT(whole, 4);
+}
+
 INSTANTIATE_TEST_SUITE_P(Draws, KnownStudents, testing::Values(1, 2, 3));
 
 TEST(TreesOfKnownStudents, ClimbAsTheTextbookDoes) {

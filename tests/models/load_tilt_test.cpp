@@ -35,8 +35,9 @@ struct Tilted {
       : chain(test::random_chain("hct", truth(), courses, periods, 2, leaves, RandomStream(seed))),
         worlds(test::enumerate_worlds(chain, truth())) {
     RandomStream stream = RandomStream(seed).child("factors");
-    // Of periods 1 to 3, and of students enrolled in two and in three; the last holds for all larger loads.
-    for (const Index size : {3, 4, 4, 7, 8}) {
+    // Of periods 1 to 3, of students enrolled in two and in three, and of those who leave after the first and the second;
+    // the last holds for all larger loads.
+    for (const Index size : {3, 4, 4, 7, 8, 3, 4}) {
       Vector& own = factors.emplace_back(size);
       for (double& factor : own)
         factor = 0.5 * stream.normal();
@@ -68,6 +69,9 @@ struct Tilted {
     }
     if (count == 2) product *= factor(3, all);
     if (count == 3) product *= factor(4, all);
+    const Id last = last_period(world);
+    if (last < 2 && has_period(enrolled, last))
+      product *= factor(5 + static_cast<std::size_t>(last), loads[static_cast<std::size_t>(last)]);
     return product;
   }
   double normaliser(PeriodSet enrolled, Id last) const {
@@ -280,21 +284,21 @@ TEST(TiltOfLoads, DamagedFilesAreRefused) {
     ArchiveWriter archive("model");
     tilted.chain.save(archive);
     archive.set("training", "{}");
-    parts({1, 2, 1, 1, 1}, {0, 1, 2, 0, 0, 0}, {0, 1, 0}, {1}, {1})(archive);
+    parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {0, 1, 0}, {1}, {1})(archive);
     EXPECT_TRUE(
         offered<TiltsLoads>(*load_model(ArchiveReader::from_bytes(archive.bytes(), "whole")).model)->is_tilted());
   }
-  refused(parts({1, 2, 1, 1}, {0, 1, 2, 0, 0}, {0, 1, 0}, {1}, {1}));                 // periods
-  refused(parts({1, 2, 0, 1, 1}, {0, 1, 2, 0, 0}, {0, 1, 0}, {1}, {1}));              // no factor
-  refused(parts({1, 2, 1, 1, 1}, {0, 1, 2}, {0, 1, 0}, {1}, {1}));                    // a factor is missing
-  refused(parts({1, 2, 1, 1, 1}, {0, 1, 2000, 0, 0, 0}, {0, 1, 0}, {1}, {1}));        // too large
-  refused(parts({1, 2, 1, 1, 1}, {0, NAN, 2, 0, 0, 0}, {0, 1, 0}, {1}, {1}));         // no number
-  refused(parts({1, 2, 1, 1, 1}, {0, 1, 2, 0, 0, 0}, {0, -1, 0}, {1}, {1}));          // a load below none
-  refused(parts({1, 2, 1, 1, 1}, {0, 1, 2, 0, 0, 0}, {0, 1, 0}, {0}, {1}));           // a load after leaving
-  refused(parts({1, 2, 1, 1, 1}, {0, 1, 2, 0, 0, 0}, {0, 1, 0}, {3}, {1}));           // no such period
-  refused(parts({1, 2, 1, 1, 1}, {0, 1, 2, 0, 0, 0}, {0, 1, 0}, {1}, {0}));           // no weight
-  refused(parts({1, 2, 1, 1, 1}, {0, 1, 2, 0, 0, 0}, {0, 1, 0, 0, 0, 0}, {1}, {1}));  // a draw too many
-  refused(parts({1, 2, 1, 1, 1}, {0, 1, 2, 0, 0, 0}, {}, {}, {}));                    // no draws
+  refused(parts({1, 2, 1, 1, 1}, {0, 1, 2, 0, 0, 0}, {0, 1, 0}, {1}, {1}));                 // periods
+  refused(parts({1, 2, 0, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0}, {0, 1, 0}, {1}, {1}));              // no factor
+  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2}, {0, 1, 0}, {1}, {1}));                    // a factor is missing
+  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2000, 0, 0, 0, 0, 0}, {0, 1, 0}, {1}, {1}));        // too large
+  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, NAN, 2, 0, 0, 0, 0, 0}, {0, 1, 0}, {1}, {1}));         // no number
+  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {0, -1, 0}, {1}, {1}));          // a load below none
+  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {0, 1, 0}, {0}, {1}));           // a load after leaving
+  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {0, 1, 0}, {3}, {1}));           // no such period
+  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {0, 1, 0}, {1}, {0}));           // no weight
+  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {0, 1, 0, 0, 0, 0}, {1}, {1}));  // a draw too many
+  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {}, {}, {}));                    // no draws
 }
 
 /// Loads of students who are enrolled in all periods, or in some of them, and of draws that vary more.
@@ -367,7 +371,7 @@ TEST(TiltOfLoads, WithoutSmoothnessTiltedDrawsHaveTheLoadsOfTheStudents) {
       students[group(loads)] += 1;
     for (const Loads& draw : some.draws) {
       double product = draw.weight;
-      for_each_load(7, draw.courses, [&](Id term, Id load) {
+      for_each_load(7, 2, draw.courses, [&](Id term, Id load) {
         const Vector& own = factors[static_cast<std::size_t>(term)];
         product *= std::exp(own[std::min<Index>(load, own.size() - 1)]);
       });
@@ -388,7 +392,7 @@ TEST(TiltOfLoads, AStudentOfWeightTwoCountsTwice) {
   const std::optional<LoadTilt> one = fit_load_tilt(weighted, some.draws, 3),
                                 other = fit_load_tilt(repeated, some.draws, 3);
   ASSERT_TRUE(one && other);
-  for (std::size_t term = 0; term < 5; ++term)
+  for (std::size_t term = 0; term < 7; ++term)
     EXPECT_LT((one->log_factors()[term] - other->log_factors()[term]).cwiseAbs().maxCoeff(), 1e-8);
 }
 
@@ -401,7 +405,7 @@ TEST(TiltOfLoads, SmoothFactorsDescribeOthersBetterThanTheModelDoes) {
     if (std::popcount(loads.pattern.last) > 1) continue;
     const Id last = static_cast<Id>(std::bit_width(loads.pattern.last)) - 1;
     gain +=
-        tilt->log_product(loads.pattern.enrolled, loads.courses) - tilt->log_normaliser(loads.pattern.enrolled, last);
+        tilt->log_product(loads.pattern.enrolled, last, loads.courses) - tilt->log_normaliser(loads.pattern.enrolled, last);
   }
   EXPECT_GT(gain / 350, 0.3);
 }
@@ -413,7 +417,7 @@ TEST(TiltOfLoads, EveryFactorIsOfEnoughStudents) {
     for (Id term = 0; term < groups.term_count(); ++term) {
       std::vector<double> behind(static_cast<std::size_t>(groups.group_count(term)), 0);
       for (const Loads& loads : some.students) {
-        for_each_load(loads.pattern.enrolled, loads.courses, [&](Id own, Id load) {
+        for_each_load(loads.pattern.enrolled, last_period_of(loads.pattern), loads.courses, [&](Id own, Id load) {
           if (own == term) behind[static_cast<std::size_t>(groups.of(term, load))] += 1;
         });
       }
