@@ -1,5 +1,6 @@
 // Every query of the catalog as a command.
 #include <algorithm>
+#include <filesystem>
 
 #include <CLI/CLI.hpp>
 
@@ -28,10 +29,27 @@ void add_names(const std::string& file, SettingValues& settings) {
   settings["name"] = std::move(names);
 }
 
+/// The setting names a file among its conditions NAME=VALUE: that is left out of it. Empty: none.
+std::string take_evidence_file(SettingValues& settings) {
+  const auto given = settings.find("given");
+  if (given == settings.end()) return {};
+  auto& items = std::get<std::vector<std::string>>(given->second);
+  const auto is_file = [](const std::string& item) {
+    return item.find('=') == std::string::npos || std::filesystem::exists(item);
+  };
+  const auto file = std::ranges::find_if(items, is_file);
+  if (file == items.end()) return {};
+  std::string name = *file;
+  items.erase(file);
+  if (std::ranges::any_of(items, is_file)) throw OptionError("--given: only one table says what is known");
+  if (items.empty()) settings.erase(given);
+  return name;
+}
+
 void add_query(Program& program, const Query& query) {
   Verb& verb = program.add({query.name, query.what, query.examples, /*prints_table=*/true});
   struct Options {
-    std::string model, cohort, given, names;
+    std::string model, cohort, names;
     bool ignore_unseen = false;
     SettingValues settings;
   };
@@ -41,13 +59,6 @@ void add_query(Program& program, const Query& query) {
   if (query.cohort != CohortUse::none) {
     CLI::Option* cohort = verb.app->add_option("COHORT", options->cohort, query.cohort_help)->type_name("FILE");
     if (query.cohort == CohortUse::required) cohort->required();
-  }
-  if (query.takes_evidence) {
-    verb.app
-        ->add_option("--given", options->given,
-                     "table student,period,course,taken of what is known (taken 1 or 0; course * with 0: nothing else "
-                     "in that period)")
-        ->type_name("FILE");
   }
   const std::vector<Setting> settings = list_settings(query.settings);
   add_settings(*verb.app, settings, options->settings);
@@ -72,9 +83,10 @@ void add_query(Program& program, const Query& query) {
     }
     if (!options->names.empty()) add_names(options->names, options->settings);
     std::optional<EvidenceBatch> given;
-    if (!options->given.empty()) {
-      if (cohort) throw OptionError("--given and a COHORT both say what is known: give one of them");
-      given = evidence_from_table(stored.model->schema(), read_small_table(options->given));
+    const std::string file = query.takes_evidence ? take_evidence_file(options->settings) : "";
+    if (!file.empty()) {
+      if (cohort) throw OptionError("--given FILE and a COHORT both say what is known: give one of them");
+      given = evidence_from_table(stored.model->schema(), read_small_table(file));
     }
     const Executor executor = console.executor(query.name);
     const Answer answer = query.ask({stored, cohort ? &*cohort : nullptr, given ? &*given : nullptr, options->settings,

@@ -192,6 +192,7 @@ TEST(Traits, FaultsOfNamesAreNamed) {
   EXPECT_TRUE(test::says(message("", "last period=degree is null"), {"last period"}));
   EXPECT_TRUE(test::says(message("", "=degree is null"), {"NAME=EXPRESSION"}));
   EXPECT_TRUE(test::says(message("", "gpa>=3"), {"NAME=EXPRESSION"}));
+  EXPECT_TRUE(test::says(message("", "gpa="), {"NAME=EXPRESSION"}));
   EXPECT_TRUE(test::says(message("", "never=gpa > 5"), {"never", "10"}));
   EXPECT_TRUE(test::says(message("", "never=degree = 'MA'"), {"never", "10"}));
 }

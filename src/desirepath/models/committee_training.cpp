@@ -374,13 +374,19 @@ class CommitteeFitWithTraits : public Training {
 std::vector<Trait> traits_of(const TrainingTask& task) {
   const auto settings = task.options.read<CommitteeSettings>();
   if (task.context.warm != nullptr) {
-    if (!settings.attributes.empty() || !settings.outcomes.empty())
-      throw OptionError(concat(setting_name("warm"), ": the model knows what it knows of students; without ",
-                               setting_name("attributes"), " and ", setting_name("outcomes")));
+    const std::vector<Trait>& known = task.context.warm->schema().traits();
+    for (const NamedTrait& named : read_trait_names(settings.attributes, settings.outcomes)) {
+      const bool is_known = std::ranges::any_of(known, [&](const Trait& trait) {
+        return trait.name == named.name && trait.kind == named.kind && trait.expression == named.expression;
+      });
+      if (!is_known)
+        throw OptionError(concat(setting_name("warm"), ": the model knows no ", name_of(named.kind), " '", named.name,
+                                 "' like this, and cannot learn it anew"));
+    }
     if (task.context.warm->models_leaving() && !task.cohort.has_departures())
       throw OptionError(
           concat(setting_name("warm"), ": the model knows students who leave, of whom the cohort has none"));
-    return task.context.warm->schema().traits();
+    return known;
   }
   std::vector<Trait> traits = traits_named(task.cohort, settings.attributes, settings.outcomes);
   if (task.cohort.has_departures() && task.cohort.schema().period_count() > 1)

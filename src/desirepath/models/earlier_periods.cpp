@@ -13,7 +13,7 @@ EvidenceBatch known_before(const Model& model, const EvidenceBatch& record, std:
   }
   EvidenceBuilder rows(record);
   for (const std::int64_t s : students) {
-    rows.begin_student({});
+    rows.begin_student(record, s);
     for (Id t = 0; t < schema.period_count(); ++t)
       rows.add(t < period ? PeriodEvidence::of(record, s, t) : t == period ? enrolled : PeriodEvidence());
   }

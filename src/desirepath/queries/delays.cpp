@@ -329,17 +329,22 @@ std::vector<Detour> find_detours(const std::vector<JudgedStudent>& students, con
 Delays ask_delays(const QueryInput& input, const DelaySettings& settings) {
   const Model& model = input.model();
   const Schema& schema = model.schema();
-  const Cohort& cohort = *input.cohort;
   const Id courses = schema.course_count();
   const Disclosure& disclosure = settings.disclosure;
+  const std::vector<TraitCondition> given = parse_conditions(schema, settings.given);
+  const Cohort cohort = students_with(*input.cohort, schema, given, disclosure);
   const RandomStream stream = input.stream.child("delays");
   const StudentGroups groups =
       settings.by.empty() ? StudentGroups() : disclosed_groups(groups_of(cohort, settings.by), disclosure);
   const std::optional<Id> goal =
       settings.goal.empty() ? std::nullopt : std::optional(schema.require_course(settings.goal));
   std::vector<JudgedStudent> judged =
-      judge_timings(model, cohort, settings.students, goal.has_value(), stream, input.executor, input.progress);
-  Delays lost{model.name(), settings.by, std::ssize(judged), disclosed_judged(std::ssize(judged), cohort, disclosure),
+      judge_timings(model, cohort, settings.students, goal.has_value(), stream, input.executor, input.progress, given);
+  Delays lost{model.name(),
+              settings.by,
+              words_for(schema, given),
+              std::ssize(judged),
+              disclosed_judged(std::ssize(judged), cohort, disclosure),
               disclosure};
   lost.delays = find_delays(judged, groups.of_student, groups.names, courses, disclosure);
   if (settings.by.empty()) {

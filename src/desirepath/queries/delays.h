@@ -114,6 +114,7 @@ struct DelaySettings {
   double most_by_chance = 0.05;
   ChanceSettings chance;
   Disclosure disclosure;
+  std::vector<std::string> given = {};
 
   void declare(SettingVisitor& visit);
 };
@@ -121,6 +122,7 @@ struct DelaySettings {
 /// Where people lose time, as it may be shown.
 struct Delays {
   std::string model, by;
+  std::string given;  // what holds for all students beside, in words
   std::int64_t judged = 0;
   std::optional<std::int64_t> students;  // these; nothing: withheld
   Disclosure disclosure;

@@ -29,6 +29,7 @@ Answer answer_delays(const QueryInput& input) {
   answer.set("model", lost.model);
   answer.set("students", lost.students);
   if (is_by) answer.set("by", lost.by);
+  if (!lost.given.empty()) answer.set("given", lost.given);
   set_findings(answer, lost.found);
   answer.add("delays", delays);
   answer.add("apart", apart);
@@ -52,6 +53,7 @@ Answer answer_delays(const QueryInput& input) {
       answer.say("  nothing");
   }
   answer.note("over ", lost.students ? counted(*lost.students, "student", "students") : "students",
+              lost.given.empty() ? "" : concat(" with ", lost.given),
               " enrolled in two periods or more; each fifth of the courses is judged by the other four fifths of "
               "the student's record; pairs are counted over students of one period too");
   answer.note("what rests on ", lost.disclosure.few(), " students is left out, and what would tell of it");
@@ -66,6 +68,7 @@ void DelaySettings::declare(SettingVisitor& visit) {
   visit(Setting("goal", "also detours: what those who took this course took before it, more than expected")
             .taking("COURSE"),
         goal);
+  visit(condition_setting(), given);
   visit(Setting("students", "students looked at, drawn where there are more").at_least(10).taking("N"), students);
   visit(Setting("most-by-chance", "pairs kept apart are listed up to this many expected by chance among all pairs")
             .above(0),

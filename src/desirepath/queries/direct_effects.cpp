@@ -177,7 +177,7 @@ EvidenceBatch known_before_place(const Model& model, const Cohort& cohort, const
       own.set(bit, std::nullopt);
     for (const Id bit : courses_before(cohort, places, s, period, place).this_period)
       own.set(bit, true);
-    rows.begin_student({});
+    rows.begin_student(record, s);
     for (Id t = 0; t < schema.period_count(); ++t)
       rows.add(t < period ? PeriodEvidence::of(record, s, t) : t == period ? own : PeriodEvidence());
   }
@@ -278,11 +278,12 @@ class PlaceOfPeriod {
 }  // namespace
 
 DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int64_t most, const RandomStream& stream,
-                             const Executor& executor, const ProgressSink& progress) {
+                             const Executor& executor, const ProgressSink& progress,
+                             std::span<const TraitCondition> given) {
   constexpr double least_variance = 1e-12;
   const Schema& schema = model.schema();
   const Index courses = schema.course_count();
-  const EvidenceBatch record = EvidenceBatch::of(cohort);
+  const EvidenceBatch record = given_conditions(schema, without_outcomes(EvidenceBatch::of(cohort)), given);
   const OfferedCourses offered(cohort);
   const CoursePlaces places(cohort);
   std::vector<std::int64_t> all(static_cast<std::size_t>(cohort.student_count()));

@@ -5,6 +5,7 @@
 #include "desirepath/core/progress.h"
 #include "desirepath/core/random_stream.h"
 #include "desirepath/models/model.h"
+#include "desirepath/queries/trait_conditions.h"
 #include "desirepath/transcripts/cohort.h"
 
 namespace desirepath::inline queries {
@@ -23,8 +24,10 @@ struct DirectEffects {
 /// For each student and period: the residuals of the courses not had before, given all earlier periods, against the
 /// courses had before. Students are compared with those of the same entry year in the same year, and a course counts
 /// in the years in which it was offered. Where terms are finer than periods, courses of an earlier term of the same
-/// period are earlier too. Of more students than `most`, that many are drawn.
+/// period are earlier too. Of more students than `most`, that many are drawn. What is known at entry is known here too,
+/// and `given`, which holds for all of them.
 DirectEffects direct_effects(const Model& model, const Cohort& cohort, std::int64_t most, const RandomStream& stream,
-                             const Executor& executor, const ProgressSink& progress = {});
+                             const Executor& executor, const ProgressSink& progress = {},
+                             std::span<const TraitCondition> given = {});
 
 }  // namespace desirepath::inline queries

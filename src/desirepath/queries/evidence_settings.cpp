@@ -8,6 +8,7 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/models/tilts_loads.h"
+#include "desirepath/queries/trait_conditions.h"
 
 namespace desirepath::inline queries {
 
@@ -15,6 +16,13 @@ void EvidenceSettings::declare(SettingVisitor& visit) {
   visit(Setting("took", "a course known to be taken, may be given again").taking("COURSE@PERIOD").undivided(), took);
   visit(Setting("not", "a course known not to be taken, may be given again").taking("COURSE@PERIOD").undivided(),
         not_taken);
+  visit(Setting("given",
+                "an attribute or outcome that the model knows, for every student asked about, in place of what is "
+                "recorded (repeatable); or a table student,period,course,taken of what is known (taken 1 or 0; course "
+                "* with 0: nothing else in that period)")
+            .taking("NAME=VALUE|FILE")
+            .undivided(),
+        given);
   visit(Setting("student", "of COHORT or the evidence: this student, may be given again").taking("ID").undivided(),
         student);
   visit(Setting("known-periods", concat("of COHORT or the evidence: only what is known of these periods; with ",
@@ -60,7 +68,7 @@ Vector usual_shares(const Model& model, const Executor& executor) {
 }
 
 void add_student(EvidenceBuilder& rows, const EvidenceBatch& from, std::int64_t student) {
-  rows.begin_student(from.students()[static_cast<std::size_t>(student)]);
+  rows.begin_student(from, student);
   for (Id t = 0; t < from.period_count(); ++t)
     rows.add(PeriodEvidence::of(from, student, t));
 }
@@ -80,7 +88,8 @@ EvidenceBatch of_students(const EvidenceBatch& all, const std::vector<std::strin
 
 }  // namespace
 
-EvidenceBatch what_is_known(const QueryInput& input, const EvidenceSettings& settings) {
+EvidenceBatch what_is_known(const QueryInput& input, const EvidenceSettings& settings,
+                            std::span<const Id> asked_traits) {
   const Schema& schema = input.model().schema();
   const bool has_record = input.given != nullptr || input.cohort != nullptr;
   if (!has_record && !settings.student.empty())
@@ -97,6 +106,7 @@ EvidenceBatch what_is_known(const QueryInput& input, const EvidenceSettings& set
       if (!is_named(t)) forgotten.push_back(t);
     }
     record = record->without_periods(forgotten);
+    if (!forgotten.empty()) record = without_outcomes(*record);
   }
   if (!record) {
     EvidenceBuilder anyone(schema.period_count(), schema.course_count());
@@ -105,6 +115,8 @@ EvidenceBatch what_is_known(const QueryInput& input, const EvidenceSettings& set
       anyone.add({is_named(t) ? Presence::present : Presence::unknown, {}, {}});
     record = std::move(anyone).build();
   }
+  if (!asked_traits.empty()) record = without_outcomes(*record, asked_traits);
+  record = given_conditions(schema, with_traits_of(schema, *record), parse_conditions(schema, settings.given));
   if (settings.took.empty() && settings.not_taken.empty()) return *record;
 
   std::vector<std::vector<std::pair<Id, bool>>> said(static_cast<std::size_t>(schema.period_count()));
@@ -121,7 +133,7 @@ EvidenceBatch what_is_known(const QueryInput& input, const EvidenceSettings& set
   say(settings.not_taken, false);
   EvidenceBuilder result(*record);
   for (std::int64_t s = 0; s < record->student_count(); ++s) {
-    result.begin_student(record->students()[static_cast<std::size_t>(s)]);
+    result.begin_student(*record, s);
     for (Id t = 0; t < schema.period_count(); ++t) {
       PeriodEvidence period = PeriodEvidence::of(*record, s, t);
       for (const auto& [bit, taken] : said[static_cast<std::size_t>(t)]) {

@@ -11,15 +11,18 @@
 namespace desirepath::inline queries {
 
 struct EvidenceSettings {
-  std::vector<std::string> took, not_taken, student, known_periods;
+  std::vector<std::string> took, not_taken, given, student, known_periods;
 
   void declare(SettingVisitor& visit);
 };
 
-/// Of the evidence table, else the cohort, else one student of whom nothing is known; then the single courses, for
-/// every student. Throws OptionError for an unknown student or period, InputError for a course that is not there and
-/// for courses that contradict each other or the record.
-EvidenceBatch what_is_known(const QueryInput& input, const EvidenceSettings& settings);
+/// Of the evidence table, else the cohort, else one student of whom nothing is known; then the single courses and what
+/// is given of attributes and outcomes, for every student. Where only some periods are known, no outcome is; where
+/// traits are asked about, neither they nor outcomes are, unless they are given. Throws OptionError for an unknown
+/// student or period, InputError for a course that is not there and for courses that contradict each other or the
+/// record.
+EvidenceBatch what_is_known(const QueryInput& input, const EvidenceSettings& settings,
+                            std::span<const Id> asked_traits = {});
 
 /// The bit "COURSE@PERIOD" names; of a model of one period "COURSE" does. Throws InputError that names the nearest.
 Id parse_bit(const Schema& schema, const std::string& text);

@@ -36,7 +36,7 @@ namespace {
 /// taken in `not_taken`.
 void add_without_courses(const EvidenceBatch& record, std::int64_t student, const Schema& schema,
                          const std::vector<Id>& part, Id course, std::span<const Id> not_taken, EvidenceBuilder& rows) {
-  rows.begin_student({});
+  rows.begin_student(record, student);
   for (Id t = 0; t < schema.period_count(); ++t) {
     PeriodEvidence period = PeriodEvidence::of(record, student, t);
     if (period.presence == Presence::present) {
@@ -163,7 +163,7 @@ void keep_probabilities_of(const Cohort& cohort, const std::vector<Id>& part, co
 
 std::vector<JudgedStudent> judge_timings(const Model& model, const Cohort& cohort, std::int64_t most,
                                          bool keep_probabilities, RandomStream stream, const Executor& executor,
-                                         const ProgressSink& progress) {
+                                         const ProgressSink& progress, std::span<const TraitCondition> given) {
   constexpr std::size_t parts = 5, block = 1024;
   const Schema& schema = model.schema();
   std::vector<JudgedStudent> students = choose_students(cohort, most, stream.child("students"));
@@ -174,7 +174,7 @@ std::vector<JudgedStudent> judge_timings(const Model& model, const Cohort& cohor
   std::vector<Id> order(static_cast<std::size_t>(schema.course_count()));
   std::iota(order.begin(), order.end(), 0);
   shuffle(order, stream);
-  const EvidenceBatch record = EvidenceBatch::of(cohort);
+  const EvidenceBatch record = given_conditions(schema, without_traits(EvidenceBatch::of(cohort)), given);
   for (std::size_t p = 0; p < parts; ++p) {
     std::vector<Id> part, asked;
     for (std::size_t i = p; i < order.size(); i += parts)

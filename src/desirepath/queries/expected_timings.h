@@ -7,6 +7,7 @@
 #include "desirepath/core/progress.h"
 #include "desirepath/core/random_stream.h"
 #include "desirepath/models/model.h"
+#include "desirepath/queries/trait_conditions.h"
 #include "desirepath/transcripts/cohort.h"
 
 namespace desirepath::inline queries {
@@ -31,10 +32,12 @@ struct JudgedStudent {
   std::vector<float> probability;
 };
 
-/// Of more students than `most`, that many are drawn; those enrolled in fewer than two periods are left out.
+/// Of more students than `most`, that many are drawn; those enrolled in fewer than two periods are left out. Of
+/// attributes and outcomes only `given` is known, which holds for all of them: else what sets groups apart would be
+/// expected of them.
 std::vector<JudgedStudent> judge_timings(const Model& model, const Cohort& cohort, std::int64_t most,
                                          bool keep_probabilities, RandomStream stream, const Executor& executor,
-                                         const ProgressSink& progress = {});
+                                         const ProgressSink& progress = {}, std::span<const TraitCondition> given = {});
 
 /// Students enrolled in one period only, who took in it whatever they took: as large a share of them as the `judged`
 /// students are of all others.

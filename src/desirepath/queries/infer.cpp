@@ -1,5 +1,6 @@
 // What students take in periods that are not known, given anything that is.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -10,7 +11,9 @@
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/models/tilts_loads.h"
 #include "desirepath/models/year_spread.h"
+#include "desirepath/queries/enrollment_chances.h"
 #include "desirepath/queries/evidence_settings.h"
+#include "desirepath/queries/infer_outcomes.h"
 #include "desirepath/queries/infer_reasons.h"
 #include "desirepath/queries/infer_totals.h"
 #include "desirepath/queries/inference_accuracy.h"
@@ -33,6 +36,8 @@ struct InferSettings {
   double min_probability = 0;
   std::optional<Id> explain;
   bool total = false, paper_task = false;
+  std::vector<std::string> outcome;
+  std::string by;
   std::filesystem::path training;
   RefitSettings refits;
   Disclosure disclosure;
@@ -50,11 +55,22 @@ struct InferSettings {
           top);
     visit(Setting("min-probability", "only courses at least this likely").at_least(0).at_most(1), min_probability);
     visit(Setting("explain",
-                  "what moves each probability most: so many courses taken, or periods of which the rest is known "
+                  "what moves each probability most: so many courses taken, attributes, or periods of which the rest "
+                  "is known "
                   "not to be taken")
               .at_least(1),
           explain);
     visit(Setting("total", "expected takers of each course, over all the students: seats to plan"), total);
+    visit(Setting("outcome",
+                  concat("in place of courses: an outcome or attribute that the model knows, as if it were not "
+                         "recorded, or ",
+                         enrolled_outcome, ", for each period asked for (repeatable)"))
+              .taking("NAME"),
+          outcome);
+    visit(Setting("by", concat("with ", setting_name("outcome"),
+                               ": expected numbers in each group of this student attribute, or of entry years (entry)"))
+              .taking("COLUMN"),
+          by);
     visit(Setting("paper-task",
                   "the second period of COHORT's students from their first and last, and how often that was right"),
           paper_task);
@@ -72,9 +88,6 @@ struct Inferred {
   Id bit;
   double probability, standard_error;
 };
-
-/// Student, period, and the chance to have left by then.
-using Leaving = std::tuple<std::int64_t, Id, double>;
 
 /// What the rows are about, which all columns share.
 struct InferredOf {
@@ -94,6 +107,12 @@ struct InferredOf {
       words.push_back(students.presence(s, t) == Presence::left
                           ? concat("left by period ", schema.period(t))
                           : concat(counted(count, "course", "courses"), " in period ", schema.period(t)));
+    }
+    for (Id i = 0; i < students.trait_count(); ++i) {
+      const TraitValues possible = students.possible(s, students.trait(i));
+      if (students.trait(i).kind != TraitKind::departure && std::popcount(possible) == 1)
+        words.push_back(concat(students.trait(i).name, " = ",
+                               students.trait(i).values[static_cast<std::size_t>(std::countr_zero(possible))]));
     }
     return words.empty() ? "nothing known" : concat("known ", join(words, ", "));
   }
@@ -123,9 +142,17 @@ Table reasons_table(std::vector<Reason> reasons, const std::vector<Inferred>& ro
       {{"student", [=](const Reason& reason) { return of->name(row_of(reason).student); }},
        {"period", [=](const Reason& reason) { return of->period(row_of(reason).bit); }},
        {"course", [=](const Reason& reason) { return of->course(row_of(reason).bit).name; }},
-       {"known_period", [of](const Reason& reason) { return of->schema.period(reason.period); }},
+       {"known_period",
+        [of](const Reason& reason) {
+          return reason.period ? std::optional(of->schema.period(*reason.period)) : std::nullopt;
+        }},
        {"known_course",
         [of](const Reason& reason) { return reason.bit ? std::optional(of->course(*reason.bit).name) : std::nullopt; }},
+       {"known_trait",
+        [of](const Reason& reason) {
+          return reason.trait ? std::optional(of->students.trait(*reason.trait).name) : std::nullopt;
+        },
+        {.may_lack = true}},
        {"probability", &Reason::probability, share(3)},
        {"without", &Reason::without, share(3)},
        {"log_odds", [](const Reason& reason) { return reason.change(); }}}};
@@ -138,9 +165,10 @@ void say_reasons(Answer& answer, std::span<const Inferred> rows, std::size_t fir
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::vector<std::string> parts;
     for (; at != reasons.end() && at->asked == first + i; ++at) {
-      const std::string what = at->bit ? of.course(*at->bit).name : std::string("no other course");
-      parts.push_back(concat(what, " in period ", of.schema.period(at->period), at->change() < 0 ? " " : " +",
-                             fixed(at->change(), 2)));
+      const std::string what = at->trait ? of.students.trait(*at->trait).name
+                                         : concat(at->bit ? of.course(*at->bit).name : "no other course", " in period ",
+                                                  of.schema.period(*at->period));
+      parts.push_back(concat(what, at->change() < 0 ? " " : " +", fixed(at->change(), 2)));
     }
     if (!parts.empty()) answer.say("  ", of.course(rows[i].bit).name, ": ", join(parts, ", "));
   }
@@ -215,37 +243,6 @@ std::vector<Id> bits_of(const Schema& schema, const std::vector<Id>& periods) {
   return bits;
 }
 
-/// The chance to have left by each asked period that is unknown, through the likelihood alone; nothing where the model
-/// knows of no leaving.
-std::vector<Leaving> find_leaving(const Model& model, const EvidenceBatch& evidence, const std::vector<Id>& periods,
-                                  const Executor& executor) {
-  std::vector<Leaving> leaving;
-  if (!model.models_leaving()) return leaving;
-  const LikelihoodKind kind = model.likelihood_kinds().front();
-  const Model& with_marginals = untilted(model);
-  const RowMatrix before = with_marginals.log_likelihood(evidence, kind, executor).value;
-  for (const Id period : periods) {
-    EvidenceBuilder gone(evidence);
-    std::vector<std::int64_t> open;
-    for (std::int64_t s = 0; s < evidence.student_count(); ++s) {
-      bool unknown = true;
-      for (Id t = period; t < evidence.period_count(); ++t)
-        unknown = unknown && evidence.is_unknown(s, t);
-      if (!unknown) continue;
-      open.push_back(s);
-      gone.begin_student(evidence.students()[static_cast<std::size_t>(s)]);
-      for (Id t = 0; t < evidence.period_count(); ++t)
-        gone.add(t < period ? PeriodEvidence::of(evidence, s, t) : PeriodEvidence{Presence::left, {}, {}});
-    }
-    if (open.empty()) continue;
-    const RowMatrix after = with_marginals.log_likelihood(std::move(gone).build(), kind, executor).value;
-    for (std::size_t i = 0; i < open.size(); ++i)
-      leaving.emplace_back(open[i], period, std::exp(after(static_cast<Index>(i), 0) - before(open[i], 0)));
-  }
-  std::ranges::sort(leaving);
-  return leaving;
-}
-
 /// user: the setting that asks for them.
 Cohort training_students(const QueryInput& input, const std::filesystem::path& file, const char* user) {
   if (!file.empty()) return align_to(Cohort::load(file), input.model().schema(), UnseenCourses::ignore).cohort;
@@ -267,7 +264,8 @@ std::vector<InferredTotals::Returning> find_returning(const QueryInput& input, c
   std::optional<Cohort> earlier;
   if (!settings.training.empty() || input.cohort != nullptr)
     earlier = training_students(input, settings.training, "total");
-  const std::vector<Leaving> leaving = find_leaving(model, evidence, periods, input.executor);
+  const RowMatrix enrolled =
+      knows_leaving(model) ? enrollment_chances(model, evidence, periods, input.executor) : RowMatrix();
   for (const Id period : periods) {
     InferredTotals::Returning& its = found.emplace_back();
     its.period = model.schema().period(period);
@@ -278,14 +276,7 @@ std::vector<InferredTotals::Returning> find_returning(const QueryInput& input, c
     }
     if (from) its.from = model.schema().period(*from);
     if (from && earlier) its.percent = percent_enrolled_again(*earlier, *from, period, settings.disclosure);
-    if (model.models_leaving()) {
-      its.enrolled = static_cast<double>(evidence.student_count());
-      for (std::int64_t s = 0; s < evidence.student_count(); ++s)
-        *its.enrolled -= evidence.presence(s, period) == Presence::left ? 1 : 0;
-      for (const auto& [student, its_period, chance] : leaving)
-        *its.enrolled -= its_period == period ? chance : 0;
-      its.enrolled = std::round(*its.enrolled);
-    }
+    if (knows_leaving(model)) its.enrolled = std::round(enrolled.col(std::ssize(found) - 1).sum());
   }
   return found;
 }
@@ -308,8 +299,38 @@ std::vector<std::uint8_t> students_to_come(const QueryInput& input, const Eviden
   return found;
 }
 
+Answer answer_outcomes(const QueryInput& input, const InferSettings& settings) {
+  const Schema& schema = input.model().schema();
+  for (const auto& [is_given, name] :
+       {std::pair(settings.paper_task, "paper-task"), std::pair(settings.explain.has_value(), "explain"),
+        std::pair(settings.refits.count > 0, "refits")}) {
+    if (is_given)
+      throw OptionError(concat(setting_name(name), " is about courses: not with ", setting_name("outcome")));
+  }
+  OutcomeTask task{{}, {}, settings.total || !settings.by.empty(), settings.by, settings.method, settings.disclosure};
+  bool is_enrollment = false;
+  for (const std::string& name : settings.outcome) {
+    const bool is_trait = std::ranges::find(schema.traits(), name, &Trait::name) != schema.traits().end();
+    if (!is_trait && name == enrolled_outcome)
+      is_enrollment = true;
+    else
+      task.traits.push_back(schema.require_trait(name));
+  }
+  if (!is_enrollment && !settings.period.empty())
+    throw OptionError(concat(setting_name("period"), " needs ", setting_name("outcome"), " ", enrolled_outcome));
+  if (!settings.by.empty() && (input.cohort == nullptr || !settings.known.student.empty()))
+    throw OptionError(concat(setting_name("by"), " needs all the students of a COHORT"));
+  const EvidenceBatch evidence = what_is_known(input, settings.known, task.traits);
+  if (evidence.student_count() == 0) throw InputError("there is no student to ask about");
+  require_possible(input.model(), evidence, input.executor);
+  if (is_enrollment) task.enrolled_in = asked_periods(schema, settings, evidence);
+  return infer_outcomes(input, evidence, task);
+}
+
 Answer answer_infer(const QueryInput& input) {
   auto settings = input.read<InferSettings>();
+  if (!settings.outcome.empty()) return answer_outcomes(input, settings);
+  if (!settings.by.empty()) throw OptionError(concat(setting_name("by"), " needs ", setting_name("outcome")));
   const Model& model = input.model();
   const Schema& schema = model.schema();
   std::optional<InferenceScore> task;
@@ -401,7 +422,7 @@ Answer answer_infer(const QueryInput& input) {
     totals.students = evidence.student_count();
     totals.refits = std::ssize(refits);
     totals.disclosure = settings.disclosure;
-    totals.knows_leaving = model.models_leaving();
+    totals.knows_leaving = knows_leaving(model);
     totals.returning = find_returning(input, settings, evidence, periods);
     RefitSpread spread;
     for (Index b = 0; b < refitted.rows(); ++b)

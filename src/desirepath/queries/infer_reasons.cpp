@@ -18,19 +18,23 @@ double log_odds(double probability) {
 
 /// Something known of a student that can be forgotten.
 struct KnownPart {
-  Id period;
-  std::optional<Id> bit;
+  std::optional<Id> period, bit, trait;
 };
 
 std::vector<KnownPart> known_parts(const EvidenceBatch& evidence, std::int64_t student) {
   std::vector<KnownPart> parts;
   for (Id t = 0; t < evidence.period_count(); ++t) {
     for (const Id bit : evidence.taken(student, t))
-      parts.push_back({t, bit});
+      parts.push_back({t, bit, {}});
     const bool is_open = evidence.presence(student, t) == Presence::unknown;
     const bool says_not_taken =
         is_open ? !evidence.exceptions(student, t).empty() : evidence.presence(student, t) == Presence::present;
-    if (says_not_taken) parts.push_back({t, std::nullopt});
+    if (says_not_taken) parts.push_back({t, {}, {}});
+  }
+  for (Id i = 0; i < evidence.trait_count(); ++i) {
+    const Trait& trait = evidence.trait(i);
+    if (trait.kind != TraitKind::departure && evidence.possible(student, trait) != trait.all())
+      parts.push_back({{}, {}, i});
   }
   return parts;
 }
@@ -47,7 +51,8 @@ PeriodEvidence forgotten(PeriodEvidence known, const KnownPart& part) {
 EvidenceBatch without_each(const EvidenceBatch& evidence, std::int64_t student, std::span<const KnownPart> parts) {
   EvidenceBuilder builder(evidence);
   for (std::size_t i = 0; i <= parts.size(); ++i) {
-    builder.begin_student(evidence.students()[static_cast<std::size_t>(student)]);
+    builder.begin_student(evidence, student);
+    if (i > 0 && parts[i - 1].trait) builder.forget(*parts[i - 1].trait);
     for (Id t = 0; t < evidence.period_count(); ++t) {
       PeriodEvidence known = PeriodEvidence::of(evidence, student, t);
       const bool forgets = i > 0 && parts[i - 1].period == t;
@@ -85,7 +90,7 @@ std::vector<Reason> find_reasons(const Model& model, const EvidenceBatch& eviden
       for (std::size_t i = 0; i < parts.size(); ++i) {
         // What is known of the very bit asked about is its answer, and no reason.
         if (parts[i].bit == bits[b]) continue;
-        own.push_back({first + b, parts[i].period, parts[i].bit, found.value(0, column),
+        own.push_back({first + b, parts[i].period, parts[i].bit, parts[i].trait, found.value(0, column),
                        found.value(static_cast<Index>(i) + 1, column)});
       }
       std::ranges::stable_sort(own, std::ranges::greater(), [](const Reason& r) { return std::abs(r.change()); });

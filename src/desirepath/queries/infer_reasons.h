@@ -17,9 +17,10 @@ struct AskedBit {
 };
 
 struct Reason {
-  std::size_t asked = 0;  // into those asked about
-  Id period = 0;
-  std::optional<Id> bit;  // a course taken; none: everything known not to be taken in the period
+  std::size_t asked = 0;     // into those asked about
+  std::optional<Id> period;  // none: it is the trait
+  std::optional<Id> bit;     // a course taken; none: everything known not to be taken in the period
+  std::optional<Id> trait;   // an attribute or outcome
   double probability = 0, without = 0;
   /// Of the logarithm of the odds: what is known of this is forgotten, everything else stays.
   double change() const;

@@ -7,6 +7,7 @@
 
 #include "desirepath/core/error.h"
 #include "desirepath/queries/sample_error.h"
+#include "desirepath/queries/trait_conditions.h"
 
 namespace desirepath::inline queries {
 
@@ -65,8 +66,10 @@ InferenceScore infer_period(const Model& model, const Cohort& training, const Co
   }
   std::vector<Id> asked(static_cast<std::size_t>(courses));
   std::iota(asked.begin(), asked.end(), task.period * courses);
-  const RowMatrix found =
-      model.marginals(EvidenceBatch::of(asked_of).without_periods(hidden), asked, executor, conditioning).value;
+  const RowMatrix found = model
+                              .marginals(without_outcomes(EvidenceBatch::of(asked_of).without_periods(hidden)), asked,
+                                         executor, conditioning)
+                              .value;
 
   const Vector share = enrollment_shares(training).bit.segment(Index{task.period} * courses, courses);
   std::vector<Id> common(static_cast<std::size_t>(courses));

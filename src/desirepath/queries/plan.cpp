@@ -21,7 +21,7 @@ struct Supposed {
 };
 
 void add_supposing(EvidenceBuilder& to, const EvidenceBatch& known, const Schema& schema, const Supposed& supposed) {
-  to.begin_student(known.students().front());
+  to.begin_student(known, 0);
   for (Id t = 0; t < schema.period_count(); ++t) {
     PeriodEvidence period = PeriodEvidence::of(known, 0, t);
     for (const auto& [bits, taken] : {std::pair(&supposed.taken, true), std::pair(&supposed.not_taken, false)}) {
@@ -89,9 +89,15 @@ std::vector<GoalTerm> terms_by_first(const PlanGoal& goal) {
 }
 
 /// Probability of what is supposed, bit after bit: by marginals alone, as `infer` gives them.
-double chance_of(const Model& model, EvidenceBatch known, const Supposed& supposed, Conditioning conditioning,
-                 const Executor& executor) {
+double chance_of(const Model& model, EvidenceBatch known, const Supposed& supposed,
+                 std::span<const TraitCondition> outcomes, Conditioning conditioning, const Executor& executor) {
   double chance = 1;
+  for (const TraitCondition& outcome : outcomes) {
+    const Id bit = model.schema().trait_bit(outcome.trait, outcome.value);
+    chance *= model.marginals(known, std::span(&bit, 1), executor, conditioning).value(0, 0);
+    if (chance <= 0) return 0;
+    known = given_conditions(model.schema(), known, std::span(&outcome, 1));
+  }
   for (const auto& [bits, taken] : {std::pair(&supposed.taken, true), std::pair(&supposed.not_taken, false)}) {
     for (const Id bit : *bits) {
       const double p = model.marginals(known, std::span(&bit, 1), executor, conditioning).value(0, 0);
@@ -120,7 +126,8 @@ WeighedTerms weighed_terms(const Model& model, const PlanTask& task, const Execu
   EvidenceBuilder rows(task.known);
   for (const GoalTerm& term : terms)
     add_supposing(rows, task.known, model.schema(), term.supposed);
-  WeighedTerms weighed{std::move(rows).build(), Vector(std::ssize(terms))};
+  WeighedTerms weighed{given_conditions(model.schema(), std::move(rows).build(), task.goal.outcomes),
+                       Vector(std::ssize(terms))};
   Estimates likelihood;
   const Model& with_marginals = untilted(model);
   if (model.likelihood_kinds().front() == LikelihoodKind::mass)
@@ -129,9 +136,9 @@ WeighedTerms weighed_terms(const Model& model, const PlanTask& task, const Execu
   const double before = is_exact ? with_marginals.log_likelihood(task.known, LikelihoodKind::mass, executor).value(0, 0) : 0;
   for (Index i = 0; i < weighed.weight.size(); ++i) {
     const GoalTerm& term = terms[static_cast<std::size_t>(i)];
-    weighed.weight[i] =
-        term.sign * (is_exact ? std::exp(likelihood.value(i, 0) - before)
-                              : chance_of(model, task.known, term.supposed, task.conditioning, executor));
+    weighed.weight[i] = term.sign * (is_exact ? std::exp(likelihood.value(i, 0) - before)
+                                              : chance_of(model, task.known, term.supposed, task.goal.outcomes,
+                                                          task.conditioning, executor));
   }
   return weighed;
 }
@@ -215,7 +222,7 @@ EvidenceBatch with_one_of(const Model& model, const EvidenceBatch& students, con
   for (std::int64_t s = 0; s < students.student_count(); ++s) {
     const std::vector<double> weights(chances.row(s).begin(), chances.row(s).end());
     const Id own = bits[stream.categorical(weights)];
-    changed.begin_student(std::to_string(s));
+    changed.begin_student(students, s);
     for (Id t = 0; t < schema.period_count(); ++t) {
       PeriodEvidence period = PeriodEvidence::of(students, s, t);
       if (schema.period_of(own) == t) period.set(own, true);
@@ -233,7 +240,7 @@ std::vector<PlanWay> find_ways(const Model& model, const PlanTask& task, std::in
   EvidenceBuilder copies(task.known);
   for (std::int64_t d = 0; d < draws; ++d)
     add_supposing(copies, task.known, schema, {task.goal.all, {}});
-  EvidenceBatch rows_known = std::move(copies).build();
+  EvidenceBatch rows_known = given_conditions(schema, std::move(copies).build(), task.goal.outcomes);
   RandomStream choice = stream.child("goal");
   for (const std::vector<Id>& group : task.goal.any)
     rows_known = with_one_of(model, rows_known, group, task.conditioning, choice, executor);

@@ -5,13 +5,15 @@
 #include <vector>
 
 #include "desirepath/queries/query.h"
+#include "desirepath/queries/trait_conditions.h"
 
 namespace desirepath::inline queries {
 
-/// All of the bits, and one at least of each of the groups (a course in any of its open periods).
+/// All of the bits, one at least of each of the groups (a course in any of its open periods), and all of the outcomes.
 struct PlanGoal {
   std::vector<Id> all;
   std::vector<std::vector<Id>> any;
+  std::vector<TraitCondition> outcomes = {};
 };
 
 /// A course of the next period: the chance of the goal for who takes it and who does not.

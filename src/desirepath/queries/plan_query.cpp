@@ -8,6 +8,7 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
+#include "desirepath/queries/enrollment_chances.h"
 #include "desirepath/queries/evidence_settings.h"
 #include "desirepath/queries/plan.h"
 #include "desirepath/queries/student_groups.h"
@@ -32,9 +33,9 @@ struct PlanSettings {
 
   void declare(SettingVisitor& visit) {
     visit(Setting("goal",
-                  "a course to be taken, COURSE@PERIOD, or COURSE for any period not yet known; may be given again: "
-                  "all of them")
-              .taking("COURSE[@PERIOD]")
+                  "a course to be taken, COURSE@PERIOD, or COURSE for any period not yet known; or an outcome that the "
+                  "model knows, such as graduated=yes (repeatable: all of them)")
+              .taking("COURSE[@PERIOD]|NAME=VALUE")
               .undivided(),
           goal);
     visit(
@@ -173,11 +174,38 @@ std::vector<std::string> core_of(const QueryInput& input, const PlanSettings& se
   return names;
 }
 
-/// Of one student: the one chosen, or, where the cohort is there for its core alone, nobody in particular.
-EvidenceBatch known_of_one(const QueryInput& input, const PlanSettings& settings) {
-  if (settings.core.empty() || !settings.known.student.empty()) return what_is_known(input, settings.known);
+/// Of one student: the one chosen, or, where the cohort is there for its core alone, nobody in particular. Of the
+/// outcomes that are the goal nothing is known.
+EvidenceBatch known_of_one(const QueryInput& input, const PlanSettings& settings, std::span<const Id> outcomes) {
+  if (settings.core.empty() || !settings.known.student.empty()) return what_is_known(input, settings.known, outcomes);
   return what_is_known({input.stored, nullptr, input.given, input.settings, false, true, input.stream, input.executor},
-                       settings.known);
+                       settings.known, outcomes);
+}
+
+/// Whether a goal is NAME=VALUE of a trait, and no course that has = in its name.
+bool is_outcome_goal(const Schema& schema, const std::string& words) {
+  const std::size_t equals = words.find('=');
+  if (equals == std::string::npos || schema.find_course(words.substr(0, words.rfind('@')))) return false;
+  const std::string_view name = trimmed(std::string_view(words).substr(0, equals));
+  return std::ranges::find(schema.traits(), name, &Trait::name) != schema.traits().end();
+}
+
+/// The student is enrolled in the period, though nothing is known of what is taken in it.
+EvidenceBatch known_to_be_enrolled(const Schema& schema, const EvidenceBatch& known, Id period) {
+  EvidenceBuilder rows(known);
+  rows.begin_student(known, 0);
+  for (Id t = 0; t < schema.period_count(); ++t) {
+    const PeriodEvidence own = PeriodEvidence::of(known, 0, t);
+    if (t != period) {
+      rows.add(own);
+      continue;
+    }
+    PeriodEvidence enrolled{Presence::present, {}, {}};
+    for (Id c = 0; c < schema.course_count(); ++c)
+      enrolled.set(schema.bit(t, c), own.known(schema.bit(t, c)));
+    rows.add(enrolled);
+  }
+  return std::move(rows).build();
 }
 
 Answer answer_plan(const QueryInput& input) {
@@ -191,25 +219,41 @@ Answer answer_plan(const QueryInput& input) {
   }
   if (goals.empty())
     throw OptionError(concat("plan: say what to reach with ", setting_name("goal"), " or ", setting_name("core")));
-  const EvidenceBatch known = known_of_one(input, settings);
+  PlanGoal goal;
+  std::vector<Id> outcome_traits;
+  for (const std::string& words : goals) {
+    if (!is_outcome_goal(schema, words)) continue;
+    for (const TraitCondition& outcome : parse_conditions(schema, {words})) {
+      goal.outcomes.push_back(outcome);
+      outcome_traits.push_back(outcome.trait);
+    }
+  }
+  EvidenceBatch known = known_of_one(input, settings, outcome_traits);
   if (known.student_count() != 1)
     throw OptionError(concat("plan is for one student: choose with ", setting_name("student")));
   require_possible(model, known, input.executor);
-  PlanTask task{known, {}, 0, settings.method};
   std::vector<std::string> open;
   for (const std::string& words : goals) {
-    if (add_goal(schema, known, words, task.goal)) open.push_back(words);
+    if (is_outcome_goal(schema, words) || add_goal(schema, known, words, goal)) open.push_back(words);
   }
   if (open.empty()) throw InputError(concat(join(goals, " and "), ": the goal is reached already"));
+  Id next = 0;
   if (settings.period.empty()) {
-    while (task.period < schema.period_count() && !is_open(known, task.period))
-      ++task.period;
-    if (task.period == schema.period_count()) throw InputError("plan: everything is known of every period");
+    while (next < schema.period_count() && !is_open(known, next))
+      ++next;
+    if (next == schema.period_count()) throw InputError("plan: everything is known of every period");
   } else {
-    task.period = schema.require_period(settings.period);
-    if (!is_open(known, task.period))
+    next = schema.require_period(settings.period);
+    if (!is_open(known, next))
       throw OptionError(concat(setting_name("period"), " ", settings.period, ": everything is known of it"));
   }
+  // Whoever leaves takes no course and hardly graduates: without this, every course would seem to help.
+  const bool supposes_enrollment = !goal.outcomes.empty() && knows_leaving(model);
+  if (supposes_enrollment) {
+    known = known_to_be_enrolled(schema, known, next);
+    require_possible(model, known, input.executor);
+  }
+  const PlanTask task{known, goal, next, settings.method};
   Plan plan = make_plan(model, task, input.executor);
   if (plan.chance <= 0) throw InputError(concat(join(open, " and "), ": impossible given what is known"));
   std::erase_if(plan.steps, [&](const PlanStep& step) { return step.chance < settings.min_probability; });
@@ -228,8 +272,8 @@ Answer answer_plan(const QueryInput& input) {
   answer.add("courses", steps);
   answer.add("ways", way_table(ways));
   answer.say(join(open, " and "), ": probability ", fixed(plan.chance, 3),
-             " given what is known (anyone: ", fixed(anyone, 3), ")\n\nin period ", schema.period(task.period),
-             ", what raises it most:");
+             supposes_enrollment ? " given what is known and enrollment in that period" : " given what is known",
+             " (anyone: ", fixed(anyone, 3), ")\n\nin period ", schema.period(task.period), ", what raises it most:");
   answer.show(steps.first(listed_steps), "  ");
   for (std::size_t w = 0; w < ways.size(); ++w) {
     answer.say("\nway ", w + 1, ", ", fixed(100 * ways[w].share, 0), " % of the pathways that reach it");

@@ -186,7 +186,7 @@ std::vector<Place> draw_places(const Cohort& cohort, const FirstPeriods& first, 
 
 /// Everything known up to the place's period, p there as said, nothing known later.
 void add_until(EvidenceBuilder& rows, const EvidenceBatch& record, const Place& place, Id bit, bool taken) {
-  rows.begin_student({});
+  rows.begin_student(record, place.student);
   for (Id t = 0; t < record.period_count(); ++t) {
     if (t > place.period) {
       rows.add({});
@@ -207,7 +207,7 @@ std::vector<PrerequisitePair> find_prerequisites(const Model& model, const Cohor
   const Id courses = schema.course_count(), periods = schema.period_count();
   const FirstPeriods first(cohort);
   const OfferedTakers offered_takers(cohort, first, options.disclosure);
-  const EvidenceBatch record = EvidenceBatch::of(cohort);
+  const EvidenceBatch record = given_conditions(schema, without_outcomes(EvidenceBatch::of(cohort)), options.given);
   std::vector<std::int64_t> takers(static_cast<std::size_t>(courses), 0);
   for (std::int64_t s = 0; s < cohort.student_count(); ++s) {
     for (Id c = 0; c < courses; ++c)

@@ -93,6 +93,7 @@ struct PrerequisiteOptions {
   std::int64_t students = 500;  // drawn for each p
   Disclosure disclosure;        // courses of few takers are left out; few students behind a pair count as none
   std::vector<Id> of;           // only these c; empty: all
+  std::vector<TraitCondition> given = {};  // holds for all students
 };
 
 /// All ordered pairs of courses with enough takers, best score first.
@@ -114,7 +115,7 @@ FindingCount count_tacit(const std::vector<PrerequisitePair>& pairs, const Decla
                          const PrerequisiteBounds& bounds);
 
 struct PrerequisiteSettings {
-  std::vector<std::string> course;
+  std::vector<std::string> course, given;
   PrerequisiteOptions options;
   bool curriculum = false;
   PrerequisiteBounds bounds;
@@ -134,6 +135,7 @@ struct Prerequisites {
   std::int64_t compared = 0;            // whose records were held against the model
   FindingCount found;                   // pairs that nobody declared
   std::vector<std::uint8_t> is_listed;  // of each course: taken by enough students to be named
+  std::string given = {};               // what holds for all students beside, in words
 
   std::int64_t count(PrerequisiteStatus status) const;
   /// Those that are something.

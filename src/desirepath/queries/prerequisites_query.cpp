@@ -62,10 +62,13 @@ void say_course(Answer& answer, const Prerequisites& judged, const Course& cours
 }
 
 /// Drawn students as a cohort: what the model believes in place of what was seen.
-Cohort drawn_cohort(const Model& model, std::int64_t count, const RandomStream& stream, const Executor& executor) {
+Cohort drawn_cohort(const Model& model, std::int64_t count, std::span<const TraitCondition> given,
+                    const RandomStream& stream, const Executor& executor) {
   const Schema& schema = model.schema();
+  const EvidenceBatch known = given_conditions(schema, nothing_known(schema, count), given);
+  require_possible(model, known.slice(0, 1), executor);
   // What they are held against are marginals, which know nothing of tilted loads.
-  const EvidenceBatch drawn = untilted(model).complete(nothing_known(schema, count), stream, executor);
+  const EvidenceBatch drawn = untilted(model).complete(known, stream, executor);
   CohortParts parts;
   parts.schema = schema;
   parts.students = drawn.students();
@@ -144,7 +147,8 @@ Answer answer_prerequisites(const QueryInput& input) {
   std::ranges::stable_sort(judged.pairs, std::ranges::greater(), &PrerequisitePair::rounded_score);
   const bool from_cohort = input.cohort != nullptr;
   const std::string source = concat("over ", counted(judged.students, "student", "students"),
-                                    from_cohort ? " of the cohort" : " drawn from the model");
+                                    from_cohort ? " of the cohort" : " drawn from the model",
+                                    judged.given.empty() ? "" : concat(" with ", judged.given));
   Answer answer;
   answer.set({{"model", input.model().name()}, {"students", judged.students}, {"from", source}});
   if (from_cohort) set_findings(answer, judged.found);
@@ -188,6 +192,7 @@ PrerequisiteStatus status_of(char declared, bool has_list, bool is_found, bool r
 
 void PrerequisiteSettings::declare(SettingVisitor& visit) {
   visit(Setting("course", "only the prerequisites of this course, in words; may be given again").undivided(), course);
+  visit(condition_setting(), given);
   visit(Setting("curriculum", "print the courses with declared and found prerequisites as a Curricular Analytics file"),
         curriculum);
   visit(Setting("students", "students drawn for each possible prerequisite").at_least(10).taking("N"),
@@ -216,14 +221,17 @@ Prerequisites ask_prerequisites(const QueryInput& input, PrerequisiteSettings se
   const Schema& schema = model.schema();
   for (const std::string& course : settings.course)
     settings.options.of.push_back(schema.require_course(course));
+  settings.options.given = parse_conditions(schema, settings.given);
+  const std::vector<TraitCondition>& given = settings.options.given;
   const bool from_cohort = input.cohort != nullptr;
   const RandomStream stream = input.stream.child("prerequisites");
-  const Cohort cohort =
-      from_cohort ? *input.cohort : drawn_cohort(model, settings.drawn, stream.child("drawn"), input.executor);
+  const Cohort cohort = from_cohort ? students_with(*input.cohort, schema, given, disclosure)
+                                    : drawn_cohort(model, settings.drawn, given, stream.child("drawn"), input.executor);
   disclosure.require(cohort.student_count());
   const DeclaredPrerequisites declared = declared_prerequisites(from_cohort ? cohort.schema() : schema);
   Prerequisites judged{find_prerequisites(model, cohort, settings.options, stream, input.executor, input.progress),
                        is_any_declared(declared), cohort.student_count()};
+  judged.given = words_for(schema, given);
   const std::vector<std::unique_ptr<Model>> refits = refits_for(input, settings, stream);
   RefitSpread effect_spread, direct_spread;
   for (const auto& refit : refits)
@@ -235,7 +243,8 @@ Prerequisites ask_prerequisites(const QueryInput& input, PrerequisiteSettings se
   }
   if (from_cohort) {
     const auto direct = [&](const Model& asked) {
-      return direct_effects(asked, cohort, settings.compared, stream.child("direct"), input.executor, input.progress);
+      return direct_effects(asked, cohort, settings.compared, stream.child("direct"), input.executor, input.progress,
+                            given);
     };
     DirectEffects effects = direct(model);
     for (const auto& refit : refits)

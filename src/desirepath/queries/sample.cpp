@@ -1,5 +1,6 @@
 // Pathways drawn from the model: whole ones, or what is not known of given students.
 #include <algorithm>
+#include <bit>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -40,6 +41,23 @@ struct DrawnOf {
   Schema schema;
   EvidenceBatch known;
   bool is_conditional = false;
+  std::int64_t draws = 1;  // of each student
+  /// Of every pathway, in order, what was drawn of each trait; -1: nothing.
+  std::vector<std::int8_t> values = {};
+
+  std::string value(const DrawnRow& row, Id trait) const {
+    const auto pathway = static_cast<std::size_t>(row.student * draws + row.draw);
+    const std::int8_t value = values[pathway * schema.traits().size() + static_cast<std::size_t>(trait)];
+    return value < 0 ? "" : schema.traits()[static_cast<std::size_t>(trait)].values[static_cast<std::size_t>(value)];
+  }
+  /// Those that are no more than the periods say.
+  std::vector<Id> shown_traits() const {
+    std::vector<Id> shown;
+    for (Id i = 0; i < schema.trait_count(); ++i) {
+      if (schema.traits()[static_cast<std::size_t>(i)].kind != TraitKind::departure) shown.push_back(i);
+    }
+    return shown;
+  }
 
   std::string student(const DrawnRow& row) const {
     return is_conditional ? known.students()[static_cast<std::size_t>(row.student)] : std::to_string(row.draw + 1);
@@ -75,11 +93,21 @@ struct DrawnPathways {
   }
 };
 
+std::int8_t drawn_value(const EvidenceBatch& drawn, std::int64_t row, Id trait) {
+  if (trait >= drawn.trait_count()) return -1;
+  const TraitValues possible = drawn.possible(row, drawn.trait(trait));
+  return static_cast<std::int8_t>(std::popcount(possible) == 1 ? std::countr_zero(possible) : -1);
+}
+
 /// The first ones, period by period; how many those are.
 std::int64_t say_pathways(Answer& answer, const std::vector<DrawnRow>& rows, const DrawnOf& of) {
   std::int64_t listed = 0;
   for (auto at = rows.begin(); at != rows.end() && listed < listed_pathways; ++listed) {
-    answer.say(of.is_conditional ? of.student(*at) + ", possible " : "", "pathway ", at->draw + 1);
+    std::vector<std::string> facts;
+    for (const Id trait : of.shown_traits())
+      facts.push_back(concat(of.schema.traits()[static_cast<std::size_t>(trait)].name, " = ", of.value(*at, trait)));
+    answer.say(of.is_conditional ? of.student(*at) + ", possible " : "", "pathway ", at->draw + 1,
+               facts.empty() ? "" : concat(" (", join(facts, ", "), ")"));
     const auto end = std::find_if(at, rows.end(), [first = *at](const DrawnRow& row) {
       return row.student != first.student || row.draw != first.draw;
     });
@@ -103,7 +131,7 @@ Answer answer_sample(const QueryInput& input) {
   const EvidenceBatch known = what_is_known(input, settings.known);
   require_possible(model, known, input.executor);
   const bool is_conditional = input.cohort != nullptr || input.given != nullptr;
-  const auto of = std::make_shared<const DrawnOf>(DrawnOf{model.schema(), known, is_conditional});
+  const auto of = std::make_shared<DrawnOf>(DrawnOf{model.schema(), known, is_conditional, settings.count});
   DrawnPathways drawn{*of, settings.no_repeats};
   const std::int64_t all = known.student_count() * settings.count;
   for (std::int64_t first = 0; first < all; first += drawn_at_once) {
@@ -115,8 +143,11 @@ Answer answer_sample(const QueryInput& input) {
     // A block has its own stream, so that any number of draws begins with the same ones.
     const RandomStream stream = input.stream.child("sample").child(static_cast<std::uint64_t>(first / drawn_at_once));
     const EvidenceBatch block = model.complete(std::move(copies).build(), stream, input.executor, settings.method);
-    for (std::int64_t i = first; i < last; ++i)
+    for (std::int64_t i = first; i < last; ++i) {
       drawn.add(block, i - first, i / settings.count, i % settings.count);
+      for (Id trait = 0; trait < of->schema.trait_count(); ++trait)
+        of->values.push_back(drawn_value(block, i - first, trait));
+    }
   }
   const auto enrollments = static_cast<double>(drawn.enrollments);
   Answer answer;
@@ -129,12 +160,16 @@ Answer answer_sample(const QueryInput& input) {
   if (all > listed) answer.say("and ", with_separators(all - listed), " more: ", setting_name("csv"), " lists all");
   answer.say("drawn from ", model.name(), is_conditional ? ", given what is known of the student" : "");
   using Row = DrawnRow;
-  answer.add("rows",
-             {std::move(drawn.rows),
-              {{"student", [of](const Row& row) { return of->student(row); }},
-               {"period", [of](const Row& row) { return of->schema.period(row.period); }},
-               {"course", [of](const Row& row) { return row.course < 0 ? "" : of->schema.course(row.course).name; }},
-               {"draw", [](const Row& row) { return row.draw + 1; }, {.is_there = is_conditional}}}});
+  std::vector<ColumnOf<Row>> columns = {
+      {"student", [of](const Row& row) { return of->student(row); }},
+      {"period", [of](const Row& row) { return of->schema.period(row.period); }},
+      {"course", [of](const Row& row) { return row.course < 0 ? "" : of->schema.course(row.course).name; }},
+      {"draw", [](const Row& row) { return row.draw + 1; }, {.is_there = is_conditional}}};
+  for (const Id trait : of->shown_traits()) {
+    columns.push_back({of->schema.traits()[static_cast<std::size_t>(trait)].name,
+                       [of, trait](const Row& row) { return of->value(row, trait); }});
+  }
+  answer.add("rows", {std::move(drawn.rows), std::move(columns)});
   if (drawn.removed > 0) {
     answer.note(with_separators(drawn.removed), " of ", with_separators(drawn.enrollments), " enrollments (",
                 fixed(100.0 * static_cast<double>(drawn.removed) / enrollments, 2),

@@ -1,5 +1,6 @@
 // How well the model expects each student, and what makes a pathway unusual.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -15,16 +16,25 @@
 #include "desirepath/queries/evidence_settings.h"
 #include "desirepath/queries/held_out.h"
 #include "desirepath/queries/student_scores.h"
+#include "desirepath/queries/trait_conditions.h"
 #include "desirepath/queries/typicality.h"
 
 namespace desirepath::inline queries {
 
 namespace {
 
+/// Whether what is known of students beside their courses counts.
+enum class TraitRule { on, off };
+std::span<const std::string_view> value_names(TraitRule) {
+  static constexpr std::array<std::string_view, 2> names = {"on", "off"};
+  return names;
+}
+
 struct ScoreSettings {
   std::optional<std::string> likelihood;
   Precision precision = Precision::quick;
   LeaveOut leave_one_out = LeaveOut::automatic;
+  TraitRule traits = TraitRule::on;
   std::string weights, by, major;
   Id explain = 0;
   double contrast = 0.1;
@@ -45,6 +55,10 @@ struct ScoreSettings {
                   "hidden-tree), or fits to four fifths of the students (tree, gaussian, probit and vae). auto: for "
                   "percentiles and rankings; on, or nothing after it: for everything; off: the model's own scores"),
           leave_one_out);
+    visit(Setting("traits",
+                  "on: attributes and outcomes that the model knows count in the score beside courses; off: they are "
+                  "treated as unknown"),
+          traits);
     visit(Setting("weights", "student attribute that weighs each student in the mean").taking("COLUMN"), weights);
     visit(Setting("by", "student attribute: percentiles within its groups too").taking("COLUMN"), by);
     visit(Setting("explain", "of this many least typical students: what makes their pathways unusual; names them")
@@ -227,12 +241,12 @@ void say_contrast(Answer& answer, const TypicalityContrast& contrast) {
   }
 }
 
-std::map<std::int64_t, std::vector<Surprise>> explain_unusual(const ScoredStudents& students, const Model& model,
+std::map<std::int64_t, std::vector<Surprise>> explain_unusual(const ScoredStudents& students,
+                                                              const EvidenceBatch& evidence, const Model& model,
                                                               Id count, const Executor& executor) {
   constexpr std::size_t most_surprises = 4;
   std::map<std::int64_t, std::vector<Surprise>> unusual;
   if (count == 0) return unusual;
-  const EvidenceBatch evidence = EvidenceBatch::of(students.cohort);
   const Vector usual = usual_shares(model, executor);
   std::vector<std::int64_t> order = least_typical_first(students.percentile);
   order.resize(std::min(order.size(), static_cast<std::size_t>(count)));
@@ -272,11 +286,15 @@ Answer answer_score(const QueryInput& input) {
     settings.disclosure.require(cohort.student_count());
     if (!weights.empty()) settings.disclosure.require_behind(weights);
   }
-  const EvidenceBatch evidence = EvidenceBatch::of(cohort);
+  const bool leaves_traits = settings.traits == TraitRule::off;
+  const EvidenceBatch evidence = leaves_traits ? without_traits(EvidenceBatch::of(cohort)) : EvidenceBatch::of(cohort);
   std::string not_left_out;
+  if (leaves_traits && settings.leave_one_out == LeaveOut::on)
+    throw OptionError(concat(setting_name("leave-one-out"), " on takes out whole records: not with ",
+                             setting_name("traits"), " off"));
   const std::optional<LeftOutScores> left_out =  // first: what is refused is refused at once
-      left_out_scores(input.stored, cohort, kind, settings.leave_one_out, input.stream.child("left out"),
-                      input.executor, input.progress, not_left_out);
+      left_out_scores(input.stored, cohort, kind, leaves_traits ? LeaveOut::off : settings.leave_one_out,
+                      input.stream.child("left out"), input.executor, input.progress, not_left_out);
   ScoredStudents students{cohort, score_students(model, evidence, kind, input.executor, weights, settings.precision)};
   if (left_out && settings.leave_one_out == LeaveOut::on) {
     students.with_student = std::move(students.scores);
@@ -291,7 +309,7 @@ Answer answer_score(const QueryInput& input) {
   const auto contrast = contrast_typical(
       cohort, students.percentile, std::llround(settings.contrast * static_cast<double>(cohort.student_count())),
       settings.major.empty() ? usual_major(cohort) : settings.major, settings.disclosure);
-  students.unusual = explain_unusual(students, model, settings.explain, input.executor);
+  students.unusual = explain_unusual(students, evidence, model, settings.explain, input.executor);
   const auto shared = std::make_shared<const ScoredStudents>(std::move(students));
   const StudentScores& scores = shared->scores;
 

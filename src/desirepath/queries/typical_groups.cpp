@@ -136,7 +136,7 @@ std::vector<Surprise> find_surprises(const Model& model, const EvidenceBatch& ev
   if (bits.empty()) return found;
   EvidenceBuilder each(evidence);
   for (const Id bit : bits) {
-    each.begin_student({});
+    each.begin_student(evidence, student);
     for (Id t = 0; t < schema.period_count(); ++t) {
       PeriodEvidence period = PeriodEvidence::of(evidence, student, t);
       if (t == schema.period_of(bit)) period.set(bit, std::nullopt);

@@ -98,28 +98,24 @@ TraitValues EvidenceBatch::possible(std::int64_t student, const Trait& trait) co
 EvidenceBatch EvidenceBatch::without_periods(std::span<const Id> periods) const {
   EvidenceBuilder result(*this);
   for (std::int64_t student = 0; student < student_count(); ++student) {
-    result.begin_student(students()[static_cast<std::size_t>(student)]);
+    result.begin_student(*this, student);
     for (Id period = 0; period < periods_; ++period) {
       const bool forgotten = std::ranges::find(periods, period) != periods.end();
       result.add(forgotten ? PeriodEvidence() : PeriodEvidence::of(*this, student, period));
     }
   }
-  EvidenceBatch batch = std::move(result).build();
-  return traits_.empty() ? batch : batch.with_traits(traits_, *known_traits_);
+  return std::move(result).build();
 }
 
 EvidenceBatch EvidenceBatch::slice(std::int64_t first, std::int64_t last) const {
   if (first == 0 && last == student_count()) return *this;
   EvidenceBuilder result(*this);
   for (std::int64_t student = first; student < last; ++student) {
-    result.begin_student(students()[static_cast<std::size_t>(student)]);
+    result.begin_student(*this, student);
     for (Id period = 0; period < periods_; ++period)
       result.add(PeriodEvidence::of(*this, student, period));
   }
-  EvidenceBatch batch = std::move(result).build();
-  if (traits_.empty()) return batch;
-  const auto begin = known_traits_->begin();
-  return batch.with_traits(traits_, {begin + first * trait_count(), begin + last * trait_count()});
+  return std::move(result).build();
 }
 
 PeriodEvidence PeriodEvidence::of(const EvidenceBatch& evidence, std::int64_t student, Id period) {
@@ -141,6 +137,23 @@ void PeriodEvidence::set(Id bit, std::optional<bool> taken_or_not) {
   if (presence == Presence::present ? !taken_or_not : taken_or_not == false) exceptions.push_back(bit);
 }
 
+void EvidenceBuilder::begin_student(std::string name) {
+  students_.push_back(std::move(name));
+  for (const Trait& trait : traits_)
+    known_traits_.push_back(trait.all());
+}
+
+void EvidenceBuilder::begin_student(const EvidenceBatch& from, std::int64_t student) {
+  students_.push_back(from.students()[static_cast<std::size_t>(student)]);
+  for (const Trait& trait : traits_)
+    known_traits_.push_back(from.possible(student, trait));
+}
+
+void EvidenceBuilder::forget(Id trait) {
+  const auto number = static_cast<std::size_t>(trait);
+  known_traits_[known_traits_.size() - traits_.size() + number] = traits_[number].all();
+}
+
 void EvidenceBuilder::add(const PeriodEvidence& period) {
   presence_.push_back(period.presence);
   for (const Id bit : period.taken)
@@ -152,8 +165,9 @@ void EvidenceBuilder::add(const PeriodEvidence& period) {
 }
 
 EvidenceBatch EvidenceBuilder::build() && {
-  return {
-      periods_, courses_, std::move(students_), presence_, std::move(taken_).build(), std::move(exceptions_).build()};
+  EvidenceBatch batch(periods_, courses_, std::move(students_), presence_, std::move(taken_).build(),
+                      std::move(exceptions_).build());
+  return traits_.empty() ? batch : batch.with_traits(std::move(traits_), std::move(known_traits_));
 }
 
 EvidenceBatch evidence_from_rows(const Schema& schema, std::span<const EvidenceRow> rows, const std::string& file) {

@@ -68,6 +68,7 @@ class EvidenceBatch {
 
   Id trait_count() const { return static_cast<Id>(traits_.size()); }
   const Trait& trait(Id number) const { return traits_[static_cast<std::size_t>(number)]; }
+  const std::vector<Trait>& traits() const { return traits_; }
   /// What is possible of a trait, whether it is one of those or not. That of departure follows from the periods.
   TraitValues possible(std::int64_t student, const Trait& trait) const;
   /// The same evidence, with what is known about these traits: students by traits.
@@ -124,8 +125,15 @@ class EvidenceBuilder {
  public:
   EvidenceBuilder(Id periods, Id courses)
       : periods_(periods), courses_(courses), taken_(periods * courses), exceptions_(periods * courses) {}
-  explicit EvidenceBuilder(const EvidenceBatch& like) : EvidenceBuilder(like.period_count(), like.course_count()) {}
-  void begin_student(std::string name) { students_.push_back(std::move(name)); }
+  explicit EvidenceBuilder(const EvidenceBatch& like) : EvidenceBuilder(like.period_count(), like.course_count()) {
+    traits_ = like.traits();
+  }
+  /// Of whose attributes and outcomes nothing is known.
+  void begin_student(std::string name);
+  /// Under the same name, with the attributes and outcomes that are known there.
+  void begin_student(const EvidenceBatch& from, std::int64_t student);
+  /// Of the student just begun.
+  void forget(Id trait);
   void add(const PeriodEvidence& period);
   EvidenceBatch build() &&;
 
@@ -134,6 +142,8 @@ class EvidenceBuilder {
   std::vector<std::string> students_;
   std::vector<Presence> presence_;
   BinaryMatrixBuilder taken_, exceptions_;
+  std::vector<Trait> traits_;
+  std::vector<TraitValues> known_traits_;  // students by traits
 };
 
 /// One row of the evidence table `student,period,course,taken`.

@@ -270,30 +270,38 @@ Trait derived_outcome(const Cohort& cohort, const std::string& name, const std::
   return {name, TraitKind::outcome, no_and_yes(), {}, expression};
 }
 
-std::vector<Trait> traits_named(const Cohort& cohort, const std::string& attributes, const std::string& outcomes) {
-  const std::int64_t least = least_students_of_a_value(cohort);
-  std::vector<Trait> traits;
-  const auto add = [&](Trait trait) {
-    if (trait.name == departure_trait({}).name)
-      throw OptionError(concat("'", trait.name, "' follows from the periods: give the column another name"));
-    if (std::ranges::find(traits, trait.name, &Trait::name) != traits.end()) {
-      throw OptionError(concat("'", trait.name, "' is named twice among ", setting_name("attributes"), " and ",
-                               setting_name("outcomes")));
-    }
-    traits.push_back(std::move(trait));
-  };
-  for (const std::string& name : items_of(attributes))
-    add(trait_from(cohort, name, TraitKind::attribute, least));
+std::vector<NamedTrait> read_trait_names(const std::string& attributes, const std::string& outcomes) {
+  std::vector<NamedTrait> named;
+  for (std::string& name : items_of(attributes))
+    named.push_back({std::move(name), TraitKind::attribute, {}});
   for (const std::string& item : items_of(outcomes)) {
     const std::size_t equals = item.find('=');
     if (equals == std::string::npos) {
-      add(trait_from(cohort, item, TraitKind::outcome, least));
+      named.push_back({item, TraitKind::outcome, {}});
       continue;
     }
-    const std::string name(trimmed(std::string_view(item).substr(0, equals)));
-    if (name.empty() || name.find_first_of("<>!()'\"") != std::string::npos)
+    const std::string_view name = trimmed(std::string_view(item).substr(0, equals));
+    const std::string_view expression = trimmed(std::string_view(item).substr(equals + 1));
+    if (name.empty() || expression.empty() || name.find_first_of("<>!()'\"") != std::string_view::npos)
       throw OptionError(concat("'", item, "': a derived outcome needs a name, as in NAME=EXPRESSION"));
-    add(derived_outcome(cohort, name, std::string(trimmed(std::string_view(item).substr(equals + 1))), least));
+    named.push_back({std::string(name), TraitKind::outcome, std::string(expression)});
+  }
+  return named;
+}
+
+std::vector<Trait> traits_named(const Cohort& cohort, const std::string& attributes, const std::string& outcomes) {
+  const std::int64_t least = least_students_of_a_value(cohort);
+  const std::string departure = departure_trait({}).name;
+  std::vector<Trait> traits;
+  for (const NamedTrait& named : read_trait_names(attributes, outcomes)) {
+    if (named.name == departure)
+      throw OptionError(concat("'", departure, "' follows from the periods: give the column another name"));
+    if (std::ranges::find(traits, named.name, &Trait::name) != traits.end()) {
+      throw OptionError(concat("'", named.name, "' is named twice among ", setting_name("attributes"), " and ",
+                               setting_name("outcomes")));
+    }
+    traits.push_back(named.expression.empty() ? trait_from(cohort, named.name, named.kind, least)
+                                              : derived_outcome(cohort, named.name, named.expression, least));
   }
   return traits;
 }

@@ -71,8 +71,18 @@ Trait trait_from(const Cohort& cohort, const std::string& name, TraitKind kind, 
 /// for a column that the cohort lacks and where too few students have the outcome, or do not.
 Trait derived_outcome(const Cohort& cohort, const std::string& name, const std::string& expression, std::int64_t least);
 
-/// The traits that the settings name: lists of columns with commas between them; an outcome may also be
-/// `name=EXPRESSION`. Throws OptionError that names the columns there are, and for a name that stands there twice.
+/// A trait as a setting names it.
+struct NamedTrait {
+  std::string name;
+  TraitKind kind = TraitKind::attribute;
+  std::string expression;  // of a derived outcome
+};
+/// Lists of columns with commas between them; an outcome may also be `name=EXPRESSION`. Throws OptionError for a
+/// derived outcome without a name.
+std::vector<NamedTrait> read_trait_names(const std::string& attributes, const std::string& outcomes);
+
+/// The traits that the settings name, as a model is to learn them from the cohort. Throws OptionError that names the
+/// columns there are, and for a name that stands there twice.
 std::vector<Trait> traits_named(const Cohort& cohort, const std::string& attributes, const std::string& outcomes);
 
 /// What speaks against an attribute's being known at entry: it changes within students, is missing for those whose
