@@ -2,6 +2,7 @@
 #pragma once
 
 #include "desirepath/learning/em.h"
+#include "desirepath/models/committee_trial.h"
 #include "desirepath/models/training.h"
 
 namespace desirepath::inline models {
@@ -10,6 +11,7 @@ struct CommitteeSettings {
   std::optional<Id> trees;
   EmOptions em{200, 1e-7};
   std::optional<double> validation;
+  Trial trial = Trial::on;
   std::string weights;
 
   void declare(SettingVisitor& visit) {
@@ -25,6 +27,11 @@ struct CommitteeSettings {
               .taking("FILE|SHARE")
               .in("Training"),
           validation);
+    visit(Setting("trial",
+                  "whether one tree, judged by students set aside, chooses those of link-prior, timing-prior and "
+                  "tree-states that are not given, and may train past 200 iterations")
+              .in("Training"),
+          trial);
     visit(Setting("weights", "student attribute that weighs each student").taking("COLUMN").in("Model"), weights);
   }
 };
