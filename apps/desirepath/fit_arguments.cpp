@@ -118,7 +118,11 @@ FitOptions FitArguments::options(const Console& console) const {
   return options;
 }
 
-void FitArguments::fit_to(const Cohort& cohort, FitOptions& options, const Console& console) const {
+void FitArguments::fit_to(const Cohort& cohort, FitOptions& options, const Console& console) {
+  if (!warm.empty()) {
+    warm_model_ = load_model(warm);
+    keep_tried(warm_model_.training, options);
+  }
   if (!by_default() || options.values().contains("states")) return;
   const Id states = default_states(cohort.student_count());
   options.set("states", std::int64_t{states});
@@ -138,7 +142,7 @@ TrainingContext FitArguments::context(Console& console, const Executor& executor
     context.labels = read_labels(start);
   }
   if (!warm.empty()) {
-    warm_model_ = load_model(warm);
+    if (!warm_model_.model) warm_model_ = load_model(warm);
     context.warm = warm_model_.model.get();
   }
   if (!match.empty()) {

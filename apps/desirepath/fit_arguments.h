@@ -27,8 +27,8 @@ struct FitArguments {
   FitOptions options(const Console& console) const;
   /// Neither model nor emission is named: what is best for states, and as many as the students bear.
   bool by_default() const { return model.empty() && emission.empty(); }
-  /// With what depends on the cohort.
-  void fit_to(const Cohort& cohort, FitOptions& options, const Console& console) const;
+  /// With what depends on the cohort, and on the model to start from.
+  void fit_to(const Cohort& cohort, FitOptions& options, const Console& console);
   /// --start names a kind of start, not a file.
   bool start_is_word() const;
   /// Files the arguments name are read here and kept alive by the object.

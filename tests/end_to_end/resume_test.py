@@ -31,6 +31,7 @@ CATALOG = {
     "probit": ("--model", "cmm", "--emission", "probit", "--covariance", "factor:1", "--states", 2, "--iterations", 8),
     "orthant-em": ("--model", "cmm", "--covariance", "factor:1", "--states", 2, "--iterations", 6, "--refine", "orthant-em"),
     "hct": ("--model", "hct", "--trees", 3, "--tree-states", 3, "--iterations", 8),
+    "hct trial": ("--model", "hct", "--trees", 5, "--tree-states", 3),
     "vae": ("--model", "vae", "--latent", 3, "--hidden", 10, "--epochs", 25),
     "hidden-tree": ("--model", "nb", "--emission", "hidden-tree", "--states", 2, "--tree-states", 3, "--iterations", 15),
 }

@@ -11,6 +11,7 @@
 #include "support/example_cohorts.h"
 #include "support/fits.h"
 
+#include "desirepath/core/error.h"
 #include "desirepath/models/earlier_periods.h"
 #include "desirepath/models/year_spread.h"
 #include "desirepath/queries/delays.h"

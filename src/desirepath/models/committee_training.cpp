@@ -9,9 +9,11 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/emissions/capabilities.h"
+#include "desirepath/emissions/hidden_tree.h"
 #include "desirepath/models/chain_training.h"
 #include "desirepath/models/checkpoint.h"
 #include "desirepath/models/committee.h"
+#include "desirepath/models/committee_trial.h"
 
 namespace desirepath::inline models {
 
@@ -21,10 +23,12 @@ namespace {
 constexpr const char* member_model = "nb";
 constexpr int rows_a_thread = 1024;   // of one tree that are worth a thread
 constexpr double member_noise = 0.3;  // of the shapes of all members but the first
-constexpr double pilot_share = 0.1;   // of the students, set aside to find the number of iterations
+constexpr double judges_share = 0.1;  // of the students, set aside for a trial
 constexpr std::size_t fewest_judges = 10;
 constexpr int warm_iterations = 10;   // that a committee goes on from another one where nobody judges
 constexpr int usual_iterations = 30;  // where there are too few students to find it
+/// Members that watch judges themselves need no trial for their iterations; fewer would not pay for the other settings.
+constexpr Id fewest_judged_trees = 3;
 
 Id trees_for(std::int64_t students) {
   return students < 3000 ? 16 : students < 20'000 ? 8 : 4;
@@ -48,13 +52,15 @@ class CommitteeFit : public TrainingRun {
     everybody_.emplace(training(), settings_.weights, layout_);
     if (judges() != nullptr) {
       validation_ = *judges();
+      if (context_.warm == nullptr && settings_.trial == Trial::on && settings_.em.tolerance > 0 &&
+          trees_ >= fewest_judged_trees && trial_task(1).varies())
+        begin_trial(1);
     } else if (context_.warm != nullptr) {
       iterations_ = std::min(warm_iterations, settings_.em.max_iterations);
     } else if (settings_.em.tolerance > 0) {
-      if (hold_out(pilot_share, fewest_judges)) {
-        trial_.emplace(training(), settings_.weights, layout_);
-        trial_judges_ = *judges();
-        number_ = pilot;
+      if (hold_out(judges_share, fewest_judges)) {
+        trial_students_.emplace(training(), settings_.weights, layout_);
+        begin_trial(trial_students_->weight() / everybody_->weight());
       } else {
         iterations_ = std::min(usual_iterations, settings_.em.max_iterations);
       }
@@ -69,16 +75,22 @@ class CommitteeFit : public TrainingRun {
   }
 
  private:
-  static constexpr Id pilot = -1;
+  static constexpr Id in_trial = -1;
 
   /// Students and their rows, cut once for all who learn from them.
   struct Students {
-    Students(const Cohort& all, const std::string& weights, const StepLayout& layout)
-        : cohort(all), rows(EvidenceBatch::of(cohort), layout) {
-      weigh_rows(rows, weights.empty() ? std::vector<double>() : student_weights(cohort, weights));
+    Students(const Cohort& all, const std::string& column, const StepLayout& layout)
+        : cohort(all),
+          rows(EvidenceBatch::of(cohort), layout),
+          weights(column.empty() ? std::vector<double>(static_cast<std::size_t>(cohort.student_count()), 1)
+                                 : student_weights(cohort, column)) {
+      weigh_rows(rows, column.empty() ? std::vector<double>() : weights);
     }
+    /// Of all, as learners have it.
+    double weight() const { return RowSurvey(rows.pools.front().rows).students(); }
     Cohort cohort;
     ChainEvidence rows;
+    std::vector<double> weights;  // one a student
   };
 
   /// One member about to be trained, with what its training refers to.
@@ -87,12 +99,13 @@ class CommitteeFit : public TrainingRun {
         : options(std::move(its_options)), context(its_context) {}
     FitOptions options;
     TrainingContext context;
+    std::unique_ptr<HiddenChain> from;  // where it begins, of the trial
     std::unique_ptr<Training> training;
   };
 
   FitResult train() override {
     resume();
-    if (number_ == pilot) run_pilot();
+    if (number_ == in_trial) run_trial();
     if (members_at_work() > 1) {
       std::vector<FitResult> found(static_cast<std::size_t>(trees_));
       context_.executor.for_each(
@@ -143,8 +156,70 @@ class CommitteeFit : public TrainingRun {
       warm_members_.push_back(std::make_unique<HiddenChain>(warm->identity(), member_of(warm->parameters(), m)));
   }
 
+  /// Of which a trial varies what is not given. share: of the students that its trees learn from.
+  TrialTask trial_task(double share) const {
+    const auto options = options_.read<HiddenTreeOptions>();
+    const double students = everybody_->weight();
+    const bool is_on = settings_.trial == Trial::on;
+    TrialTask task;
+    task.usual = {options.link_prior_for(students), options.timing_prior_for(students), options.states_for(students)};
+    task.varies_link = is_on && !options.link_prior;
+    task.varies_timing = is_on && !options.timing_prior;
+    task.varies_states = is_on && !options.tree_states;
+    task.trees = trees_;
+    task.share = share;
+    task.members_judged = validation_.has_value();
+    task.most_iterations = settings_.em.max_iterations;
+    task.may_go_on = is_on && !options_.values().contains("iterations");
+    return task;
+  }
+
+  void begin_trial(double share) {
+    judges_.emplace(*judges(), settings_.weights, layout_);
+    TrialTask task = trial_task(share);
+    task.judges = judges_->weights;
+    trial_.emplace(std::move(task));
+    number_ = in_trial;
+  }
+
   /// resumes: the checkpoint at hand is this member's.
   std::unique_ptr<Member> prepare_member(Id number, bool resumes = false) {
+    if (number == in_trial) return prepare_step(trial_->next().front(), resumes);
+    std::unique_ptr<Member> member = begin_member(number, chosen_ ? chosen_->values() : std::optional<TrialValues>());
+    FitOptions& options = member->options;
+    if (number > 0 && !options_.values().contains("tree-noise")) options.set("tree-noise", member_noise);
+    // The number of iterations is the trial's find; else members stop by themselves.
+    const int most = chosen_ ? chosen_->iterations : settings_.em.max_iterations;
+    options.set("iterations", iterations_.value_or(most));
+    options.set("tolerance", iterations_ ? 0.0 : settings_.em.tolerance);
+    TrainingContext& context = member->context;
+    const auto at = static_cast<std::size_t>(number);
+    context.warm = warm_members_.empty() ? nullptr : warm_members_[at].get();
+    context.validation = validation_ ? &*validation_ : nullptr;
+    finish_member(*member, *everybody_, concat("tree ", number + 1, "/", trees_), resumes);
+    if (number == number_) first_bytes_ = member->training->estimate().bytes;
+    return member;
+  }
+
+  /// One of the trial.
+  std::unique_ptr<Member> prepare_step(const TrialStep& step, bool resumes = false) {
+    std::unique_ptr<Member> member = begin_member(0, step.values);
+    member->options.set("iterations", step.iterations).set("tolerance", settings_.em.tolerance);
+    TrainingContext& context = member->context;
+    if (step.from != nullptr) {
+      member->from = std::make_unique<HiddenChain>(
+          ChainIdentity{member_model, options_.choice().emission->name, false, layout_.structure, cohort_.schema()},
+          *step.from);
+    }
+    context.warm = member->from.get();
+    context.validation = &judges_->cohort;
+    const std::string phase = step.tree <= 0 ? "trial" : concat("trial, tree ", step.tree + 1);
+    finish_member(*member, trial_students_ ? *trial_students_ : *everybody_, phase, resumes);
+    first_bytes_ = std::max(first_bytes_, member->training->estimate().bytes);
+    return member;
+  }
+
+  std::unique_ptr<Member> begin_member(Id number, const std::optional<TrialValues>& values) const {
     const EmissionFamily& family = *options_.choice().emission;
     auto member =
         std::make_unique<Member>(FitOptions(concat(member_model, "+", family.name), options_.catalog()), context_);
@@ -153,44 +228,78 @@ class CommitteeFit : public TrainingRun {
       const auto given = options_.values().find(setting.name);
       if (given != options_.values().end()) options.set(setting.name, given->second);
     }
+    if (values) options.set(values->settings());
     options.set("states", 1).set("restarts", 1).set("start", "random");
-    if (number > 0 && !options_.values().contains("tree-noise")) options.set("tree-noise", member_noise);
     if (!settings_.weights.empty()) options.set("weights", settings_.weights);
-    // The number of iterations is the pilot's find; else members stop by themselves.
-    options.set("iterations", iterations_.value_or(settings_.em.max_iterations));
-    options.set("tolerance", iterations_ ? 0.0 : settings_.em.tolerance);
-    const auto at = static_cast<std::size_t>(std::max(0, number));
+    const auto at = static_cast<std::uint64_t>(number);
     options.seed = RandomStream(options_.seed).child("member").child(at).bits() >> 1;  // as a record can hold it
+    return member;
+  }
 
-    TrainingContext& context = member->context;
-    Students& students = number == pilot ? *trial_ : *everybody_;
-    const std::optional<Cohort>& judges = number == pilot ? trial_judges_ : validation_;
+  void finish_member(Member& member, Students& students, const std::string& phase, bool resumes) {
+    TrainingContext& context = member.context;
     context.resume = resumes;
-    context.warm = warm_members_.empty() ? nullptr : warm_members_[at].get();
-    context.validation = judges ? &*judges : nullptr;
     context.rows = &students.rows;
     context.also_save = [this](ArchiveWriter& archive) { save_finished(archive); };
     if (context_.progress) {
-      context.progress = [this, number](ProgressEvent event) {
-        event.phase = number == pilot ? "finding the number of iterations" : concat("tree ", number + 1, "/", trees_);
+      context.progress = [this, phase](ProgressEvent event) {
+        event.phase = phase;
         report(event);
       };
     }
-    member->training = prepare_training({students.cohort, options, context});
-    if (number == number_) first_bytes_ = member->training->estimate().bytes;
-    return member;
+    member.training = prepare_training({students.cohort, member.options, context});
+  }
+
+  /// What comes before the first iteration may take as long as many of them.
+  static void say_begins(const Member& member) {
+    if (member.context.progress) member.context.progress({"", 0});
   }
 
   FitResult run_one(Id number) {
     const std::unique_ptr<Member> member = number == number_ && first_ ? std::move(first_) : prepare_member(number);
+    say_begins(*member);
     return member->training->run();
   }
 
-  void run_pilot() {
-    iterations_ = std::max(1, run_one(pilot).best_iteration);
+  /// What a step came to, and the parameters at its best.
+  std::pair<TrialPart, ChainParameters> run_step(const TrialStep& step) {
+    const std::unique_ptr<Member> member = first_ ? std::move(first_) : prepare_step(step);
+    say_begins(*member);
+    const FitResult found = member->training->run();
+    const ChainParameters& best = offered<HasChain>(*found.model)->chain().parameters();
+    const Executor& executor = context_.executor;
+    const std::vector<RowScores> scores =
+        score_pools(best, judges_->rows, LikelihoodKind::mass, Precision::quick, executor);
+    return {{found.iterations, found.best_iteration, found.stopped_by != "iterations",
+             student_log_likelihoods(best, judges_->rows, scores, executor)},
+            best};
+  }
+
+  void run_trial() {
+    while (!trial_->next().empty()) {
+      const std::vector<TrialStep> steps(trial_->next().begin(), trial_->next().end());
+      if (steps.size() == 1 || members_at_work() == 1) {
+        auto [part, best] = run_step(steps.front());
+        trial_->take(steps.front(), std::move(part), std::move(best));
+        continue;
+      }
+      first_.reset();
+      std::vector<std::pair<TrialPart, ChainParameters>> found(steps.size());
+      context_.executor.for_each(std::ssize(steps), [&](std::int64_t i) {
+        found[static_cast<std::size_t>(i)] = run_step(steps[static_cast<std::size_t>(i)]);
+      });
+      for (std::size_t i = 0; i < steps.size(); ++i)
+        trial_->take(steps[i], std::move(found[i].first), std::move(found[i].second));
+    }
+    end_trial();
     number_ = 0;
     first_ = prepare_member(number_);
-    trial_.reset();
+    trial_students_.reset();
+  }
+
+  void end_trial() {
+    chosen_ = trial_->report();
+    if (!validation_) iterations_ = std::max(1, trial_->iterations());
   }
 
   /// In the order of the members.
@@ -215,9 +324,7 @@ class CommitteeFit : public TrainingRun {
     scored.value = student_log_likelihoods(
         parameters, everybody_->rows,
         score_pools(parameters, everybody_->rows, LikelihoodKind::mass, Precision::quick, executor), executor);
-    const std::vector<double> weights =
-        settings_.weights.empty() ? std::vector<double>(static_cast<std::size_t>(everybody_->cohort.student_count()), 1)
-                                  : student_weights(everybody_->cohort, settings_.weights);
+    const std::vector<double>& weights = everybody_->weights;
     std::optional<LoadTilt> tilt;
     if (settings_.load == LoadModel::tilt) {
       const EvidenceBatch evidence = EvidenceBatch::of(everybody_->cohort);
@@ -242,17 +349,18 @@ class CommitteeFit : public TrainingRun {
     result.state_behind.clear();
     result.trees = trees_;
     result.tree_states = offered<FormsCommittees>(*parameters.emissions.front())->hidden_values();
+    result.trial = chosen_;
     result.model = tilt ? std::make_unique<Committee>(model->chain(), std::move(tilt)) : std::move(model);
     result.students = everybody_->cohort.student_count();
     result.restarts = std::move(results_);
     result.converged = std::ranges::all_of(result.restarts, &RestartResult::converged);
     if (iterations_) {
-      result.stopped_by = trial_judges_ ? "validation" : "iterations";
+      result.stopped_by = trial_ ? "validation" : "iterations";
       std::erase_if(result.warnings, [](const std::string& text) { return text.starts_with("not converged"); });
       const std::string count = concat(counted(*iterations_, "iteration", "iterations"), " a tree");
-      if (warm_members_.empty() && trial_judges_) {
+      if (warm_members_.empty() && trial_) {
         result.warnings.push_back(concat(count, ", the number that described best ",
-                                         counted(trial_judges_->student_count(), "student", "students"),
+                                         counted(judges_->cohort.student_count(), "student", "students"),
                                          " set aside in a trial; the trees are then learned from all students"));
       } else if (warm_members_.empty()) {
         warn_of_few(result, count);
@@ -264,6 +372,7 @@ class CommitteeFit : public TrainingRun {
   void save_finished(ArchiveWriter& archive) const {
     nlohmann::json header = {{"member", number_}, {"finished", nlohmann::json::array()}};
     if (iterations_) header["iterations"] = *iterations_;
+    if (trial_) header["trial"] = trial_->save(archive);
     for (std::size_t m = 0; m < members_.size(); ++m) {
       members_[m].save(archive, concat("member.", m, "."));
       header["finished"].push_back(save_result(archive, concat("member.", m, ".result"), results_[m]));
@@ -314,10 +423,15 @@ class CommitteeFit : public TrainingRun {
         result.warnings = first.at("warnings").get<std::vector<std::string>>();
         first_result_ = std::move(result);
       }
-      number_ = whole_number(archive, header, "member", pilot, most);
-      const bool has_pilot = trial_.has_value();
-      if (number_ < (has_pilot ? pilot : 0) || (has_pilot && number_ >= 0 && !iterations_) || number_ >= trees_ ||
-          static_cast<Id>(members_.size()) != std::max(0, number_))
+      number_ = whole_number(archive, header, "member", in_trial, most);
+      if (trial_ && header.contains("trial"))
+        trial_->load(archive, header.at("trial"), layout_, cohort_.schema(), *options_.choice().emission);
+      const bool is_over = !trial_ || trial_->next().empty();
+      // Another trial would go on where this one ends, or end before.
+      if (header.contains("trial") != trial_.has_value() || is_over != (number_ >= 0))
+        throw OptionError(concat(archive.name(), ": the checkpoint belongs to a fit with other options"));
+      if (trial_ && is_over) end_trial();
+      if (number_ >= trees_ || static_cast<Id>(members_.size()) != std::max(0, number_))
         archive.refuse("damaged: the members of the committee");
     } catch (const nlohmann::json::exception&) {
       archive.refuse("damaged: the description of the committee");
@@ -328,12 +442,14 @@ class CommitteeFit : public TrainingRun {
   CommitteeSettings settings_;
   StepLayout layout_;
   std::unique_ptr<EmissionLearner> learner_;
-  std::optional<Students> everybody_, trial_;
-  std::optional<Cohort> validation_, trial_judges_;
+  std::optional<Students> everybody_, trial_students_, judges_;
+  std::optional<Cohort> validation_;     // where each member watches them
+  std::optional<CommitteeTrial> trial_;  // begun or over
+  std::optional<TrialReport> chosen_;    // where there was a choice
   std::vector<std::unique_ptr<HiddenChain>> warm_members_;
   Id trees_ = 1;
   Id number_ = 0;                  // of the member whose turn it is
-  std::optional<int> iterations_;  // as the pilot found
+  std::optional<int> iterations_;  // as the trial found
   std::vector<ChainParameters> members_;
   std::vector<RestartResult> results_;
   std::optional<FitResult> first_result_;
@@ -341,65 +457,10 @@ class CommitteeFit : public TrainingRun {
   double first_bytes_ = 0;
 };
 
-/// A fit to students of whom more is known than their courses.
-class CommitteeFitWithTraits : public Training {
- public:
-  CommitteeFitWithTraits(const TrainingTask& task, const std::vector<Trait>& traits)
-      : cohort_(task.cohort.with_traits(traits)), context_(task.context) {
-    if (context_.validation != nullptr) {
-      if (!context_.validation->schema().has_same_bits(cohort_.schema())) refuse_other_bits();
-      validation_ = context_.validation->with_traits(traits);
-      context_.validation = &*validation_;
-    }
-    fit_ = std::make_unique<CommitteeFit>(TrainingTask{cohort_, task.options, context_});
-    warnings_ = trait_warnings(cohort_, traits);
-  }
-  FitEstimate estimate() const override { return fit_->estimate(); }
-  FitResult run() override {
-    FitResult result = fit_->run();
-    result.warnings.insert(result.warnings.end(), warnings_.begin(), warnings_.end());
-    return result;
-  }
-
- private:
-  Cohort cohort_;
-  TrainingContext context_;
-  std::optional<Cohort> validation_;
-  std::unique_ptr<CommitteeFit> fit_;
-  std::vector<std::string> warnings_;
-};
-
-/// What the model is to know about students beside their courses: when they left, where they do, and what the user
-/// names.
-std::vector<Trait> traits_of(const TrainingTask& task) {
-  const auto settings = task.options.read<CommitteeSettings>();
-  if (task.context.warm != nullptr) {
-    const std::vector<Trait>& known = task.context.warm->schema().traits();
-    for (const NamedTrait& named : read_trait_names(settings.attributes, settings.outcomes)) {
-      const bool is_known = std::ranges::any_of(known, [&](const Trait& trait) {
-        return trait.name == named.name && trait.kind == named.kind && trait.expression == named.expression;
-      });
-      if (!is_known)
-        throw OptionError(concat(setting_name("warm"), ": the model knows no ", name_of(named.kind), " '", named.name,
-                                 "' like this, and cannot learn it anew"));
-    }
-    if (task.context.warm->models_leaving() && !task.cohort.has_departures())
-      throw OptionError(
-          concat(setting_name("warm"), ": the model knows students who leave, of whom the cohort has none"));
-    return known;
-  }
-  std::vector<Trait> traits = traits_named(task.cohort, settings.attributes, settings.outcomes);
-  if (task.cohort.has_departures() && task.cohort.schema().period_count() > 1)
-    traits.insert(traits.begin(), departure_trait(task.cohort.schema().periods()));
-  return traits;
-}
-
 }  // namespace
 
-std::unique_ptr<Training> prepare_committee(const TrainingTask& task) {
-  const std::vector<Trait> traits = traits_of(task);
-  if (traits.empty()) return std::make_unique<CommitteeFit>(task);
-  return std::make_unique<CommitteeFitWithTraits>(task, traits);
+std::unique_ptr<Training> prepare_members(const TrainingTask& task) {
+  return std::make_unique<CommitteeFit>(task);
 }
 
 }  // namespace desirepath::inline models

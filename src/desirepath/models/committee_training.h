@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "desirepath/learning/em.h"
+#include "desirepath/models/committee_trial.h"
 #include "desirepath/models/training.h"
 
 namespace desirepath::inline models {
@@ -22,6 +23,7 @@ struct CommitteeSettings {
   LoadModel load = LoadModel::tilt;
   EmOptions em{200, 1e-7};
   std::optional<double> validation;
+  Trial trial = Trial::on;
   std::string weights, attributes, outcomes;
 
   void declare(SettingVisitor& visit) {
@@ -41,6 +43,11 @@ struct CommitteeSettings {
               .taking("FILE|SHARE")
               .in("Training"),
           validation);
+    visit(Setting("trial",
+                  "whether one tree, judged by students set aside, chooses those of link-prior, timing-prior and "
+                  "tree-states that are not given, and may train past 200 iterations")
+              .in("Training"),
+          trial);
     visit(Setting("weights", "student attribute that weighs each student").taking("COLUMN").in("Model"), weights);
     visit(Setting("attributes", "columns known at entry that the model also learns, such as residence or entry major")
               .taking("COLUMN,...")
@@ -54,6 +61,9 @@ struct CommitteeSettings {
   }
 };
 
+/// Of students of whom the cohort's schema says what is known.
+std::unique_ptr<Training> prepare_members(const TrainingTask& task);
+/// The same, once the traits that the settings name, and when students leave, are part of that.
 std::unique_ptr<Training> prepare_committee(const TrainingTask& task);
 
 }  // namespace desirepath::inline models

@@ -98,6 +98,11 @@ FitOptions FitOptions::from_record(const nlohmann::ordered_json& record, const C
     // As the first version recorded it.
     if (record.contains("validation_share"))
       options.set("validation", setting_from_json(record.at("validation_share")));
+    // Before there were trials, what was not given was that of the number of students.
+    if (!record.contains("trial")) {
+      const std::vector<Setting> all = options.known();
+      if (std::ranges::find(all, "trial", &Setting::name) != all.end()) options.set("trial", "off");
+    }
     const std::optional<std::uint64_t> seed = whole_number_in<std::uint64_t>(record.at("seed"));
     if (!seed) throw ArchiveError("the model file does not say from which seed the model was trained");
     options.seed = *seed;

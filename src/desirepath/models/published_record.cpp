@@ -36,7 +36,7 @@ TrainingRecord published_record(const TrainingTask& task, const FitResult& fit, 
   json["options"].erase("validation_fingerprint");
   nlohmann::ordered_json& result = json["result"];
   for (const char* field : {"trace", "objective_trace", "validation_trace", "refinement", "warnings",
-                            "kept_states_log_likelihood", "state_entropy"})
+                            "kept_states_log_likelihood", "state_entropy", "trial"})
     result.erase(field);
   const auto rounded = [&](nlohmann::ordered_json& number) {
     if (!number.is_number()) return;  // of students who are impossible

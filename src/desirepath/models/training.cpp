@@ -97,6 +97,7 @@ Answer FitResult::answer() const {
     answer.set({{"validation_trace", validation_trace}, {"best_iteration", best_iteration}});
   }
   if (refinement) answer.set("refinement", refinement->to_json());
+  if (trial) answer.set("trial", trial->to_json());
   answer.set({{"converged", converged}, {"stopped_by", stopped_by}, {"iterations", iterations}, {"seconds", seconds}});
   using Row = RestartResult;
   const Table table(
@@ -125,6 +126,7 @@ Answer FitResult::answer() const {
              " after ", counted(iterations, "iteration", "iterations"), ", ", as_duration(seconds));
   if (loads != nullptr && loads->is_tilted())
     answer.say("drawn students take as many courses per period as these students do (", setting_name("load"), ")");
+  if (trial) answer.say(trial->text());
   if (restarts.size() < 2) return answer;
   if (starts_at_best > 0) {
     answer.say("of ", restarts.size(), " starts ", starts_at_best, " came within ", fixed(100 * same_optimum, 2),

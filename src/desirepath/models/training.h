@@ -14,6 +14,7 @@
 #include "desirepath/disclosure/disclosure.h"
 #include "desirepath/models/fit_options.h"
 #include "desirepath/models/refinement_report.h"
+#include "desirepath/models/trial_report.h"
 
 namespace desirepath::inline models {
 
@@ -124,6 +125,7 @@ struct FitResult {
   int starts_at_best = 0;                     // of the restarts; 0: not searched for
   std::optional<double> kept_log_likelihood;  // of the chain whose states stay through all periods
   std::optional<RefinementReport> refinement;
+  std::optional<TrialReport> trial;  // of a committee that chose settings
   /// Expected students behind each state, steps by states ("left" last); empty for a model without states. Goes into
   /// the record of training, for questions to withhold what rests on few.
   std::vector<std::vector<double>> state_students;

@@ -72,6 +72,7 @@ void read_result(const Json& result, TrainingRecord& record) {
   if (result.contains("log_likelihood") && !result["log_likelihood"].is_null())
     record.log_likelihood = result["log_likelihood"].get<double>();
   if (result.contains("converged")) record.converged = result["converged"].get<bool>();
+  record.has_trial = result.contains("trial");
   record.warnings = result.value("warnings", std::vector<std::string>());
   record.state_students = recorded_counts(result, "state_students");
   record.state_behind = recorded_counts(result, "state_behind");
@@ -104,9 +105,19 @@ const FitOptions& TrainingRecord::trained_with() const {
   return *options;
 }
 
+void keep_tried(const TrainingRecord& warm, FitOptions& options) {
+  if (!warm.has_trial || !warm.options || warm.options->choice().name() != options.choice().name()) return;
+  for (const auto& [name, standard] : TrialValues().settings()) {
+    const auto chosen = warm.options->values().find(name);
+    if (chosen != warm.options->values().end() && !options.values().contains(name)) options.set(name, chosen->second);
+  }
+}
+
 TrainingRecord training_record(const TrainingTask& task, const FitResult& result) {
   Json json;
-  json["options"] = task.record();
+  FitOptions used = task.options;
+  if (result.trial) used.set(result.trial->settings());  // for whoever trains alike
+  json["options"] = TrainingTask{task.cohort, used, task.context}.record();
   json["data_fingerprint"] = task.cohort.fingerprint();
   if (task.cohort.min_cell()) json["min_cell"] = *task.cohort.min_cell();
   Json found = result.answer().to_json();

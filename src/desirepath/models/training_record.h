@@ -27,6 +27,7 @@ struct TrainingRecord {
   std::optional<std::int64_t> students, iterations, trees;
   std::optional<double> log_likelihood;
   std::optional<bool> converged;
+  bool has_trial = false;  // which chose some of the options
   std::vector<std::string> warnings;
   std::vector<std::vector<double>> state_students, state_behind;  // as FitResult has them
 
@@ -35,6 +36,9 @@ struct TrainingRecord {
   /// Throws ArchiveError where the file does not say.
   const FitOptions& trained_with() const;
 };
+
+/// What a trial chose for a model holds for a fit that goes on from it, where that is not given.
+void keep_tried(const TrainingRecord& warm, FitOptions& options);
 
 /// Of a fit: without what differs from run to run.
 TrainingRecord training_record(const TrainingTask& task, const FitResult& result);
