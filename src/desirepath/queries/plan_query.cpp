@@ -162,10 +162,11 @@ std::vector<std::string> core_of(const QueryInput& input, const PlanSettings& se
   for (Id c = 0; c < cohort.schema().course_count(); ++c) {
     if (share(c) > 0 && share(c) >= least) core.push_back(c);
   }
-  if (core.empty())
+  if (core.empty()) {
     throw InputError(concat("no course is taken by ", fixed(100 * settings.core_share, 0), " % of the students with ",
                             settings.core, " (shares are rounded down to tenths, and further in small groups): lower ",
                             setting_name("core-share"), " or choose a larger group"));
+  }
   std::ranges::stable_sort(core, std::ranges::greater(), share);
   core.resize(std::min(core.size(), most));
   std::vector<std::string> names;

@@ -157,7 +157,7 @@ Answer answer_prerequisites(const QueryInput& input) {
   if (settings.curriculum) {
     curriculum = curriculum_with(judged, schema);
     curriculum.text.pop_back();  // the end of its last line
-    answer.say(std::move(curriculum.text));
+    answer.say(curriculum.text);
   } else if (settings.course.empty()) {
     say_pairs(answer, judged);
   } else {
@@ -174,10 +174,11 @@ Answer answer_prerequisites(const QueryInput& input) {
   answer.note("pairs with ", settings.options.disclosure.few(),
               " students who took one before the other have no score; where all but as few had it, all count as "
               "having it");
-  if (curriculum.left_out > 0)
+  if (curriculum.left_out > 0) {
     answer.note(
         counted(curriculum.left_out, "link that would close a circle is", "links that would close circles are") +
         " left out");
+  }
   return answer;
 }
 
