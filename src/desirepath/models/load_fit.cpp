@@ -17,6 +17,8 @@ constexpr double fewest_students = 100;
 constexpr std::array bends = {1e4, 1e3, 1e2, 1e1, 1.0, 0.1};  // from the smoothest
 constexpr double shift_ridge = 1e-6;  // adding a constant to all factors of a term changes nothing
 constexpr int most_steps = 50;
+constexpr double enough_draws = 20;        // behind a factor
+constexpr double largest_log_factor = 50;  // of loads that no student has, where draws have them
 constexpr std::size_t most_patterns = 64;  // that the factors are learned from, by their students
 
 /// The patterns with the most students, in their own order.
@@ -37,31 +39,62 @@ std::map<LoadPattern, double> usual_patterns(std::span<const Loads> students) {
 
 }  // namespace
 
-LoadGroups::LoadGroups(std::span<const Loads> students, std::span<const double> counted, Id periods, double least) {
-  std::vector<std::vector<double>> counts(static_cast<std::size_t>(load_term_count(periods)),
-                                          std::vector<double>(1, 0));
+LoadGroups::LoadGroups(std::span<const Loads> students, std::span<const Loads> draws, Id periods, double least,
+                       std::span<const double> counted) {
+  struct Behind {
+    double students = 0, draws = 0;
+  };
+  std::vector<std::vector<Behind>> loads(static_cast<std::size_t>(load_term_count(periods)), std::vector<Behind>(1));
+  const auto at = [&](Id term, Id load) -> Behind& {
+    std::vector<Behind>& own = loads[static_cast<std::size_t>(term)];
+    if (static_cast<std::size_t>(load) >= own.size()) own.resize(static_cast<std::size_t>(load) + 1);
+    return own[static_cast<std::size_t>(load)];
+  };
   for (std::size_t s = 0; s < students.size(); ++s) {
-    for_each_load(students[s].pattern.enrolled, last_period_of(students[s].pattern), students[s].courses, [&](Id term, Id courses) {
-      std::vector<double>& count = counts[static_cast<std::size_t>(term)];
-      const auto load = static_cast<std::size_t>(courses);
-      if (load >= count.size()) count.resize(load + 1, 0);
-      count[load] += counted[s];
-    });
+    for_each_load(students[s].pattern.enrolled, last_period_of(students[s].pattern), students[s].courses,
+                  [&](Id term, Id load) { at(term, load).students += counted.empty() ? 1 : counted[s]; });
   }
-  for (const std::vector<double>& count : counts) {
-    std::vector<Index>& groups = group_of_.emplace_back();
-    double here = 0, left = std::accumulate(count.begin(), count.end(), 0.0);
-    Index group = 0;
-    for (const double own : count) {
-      // Sums of weights are rounded: what is meant to be `least` may come out a little less.
-      constexpr double slack = 1e-9;
-      if (here >= least - slack && left >= least - slack) {
-        ++group;
-        here = 0;
+  for (const auto& [pattern, weight] : usual_patterns(students)) {
+    for (const Loads& draw : draws) {
+      if ((draw.pattern.last & pattern.last) == 0) continue;
+      for_each_load(pattern.enrolled, last_period_of(pattern), draw.courses, [&](Id term, Id load) { at(term, load).draws += 1; });
+    }
+  }
+  for (const std::vector<Behind>& own : loads) {
+    std::vector<Behind> until(1);
+    for (const Behind& here : own)
+      until.push_back({until.back().students + here.students, until.back().draws + here.draws});
+    // Sums of weights are rounded: what is meant to be enough may come out a little less.
+    const auto is_few = [&](std::size_t from, std::size_t to) {
+      return until[to].students - until[from].students < least - 1e-9;
+    };
+    const auto has_draws = [&](std::size_t from, std::size_t to) {
+      return until[to].draws - until[from].draws >= enough_draws;
+    };
+    const std::size_t size = own.size();
+    std::size_t first = 0, end = size;  // between the tails of few students
+    while (first < size && is_few(0, first + 1))
+      ++first;
+    while (end > first && is_few(end - 1, size))
+      --end;
+    std::vector<std::size_t> begins = {0};
+    const auto begin_at = [&](std::size_t load) {
+      if (has_draws(begins.back(), load) && has_draws(load, size)) begins.push_back(load);
+    };
+    if (first < end) {
+      if (!is_few(first, end)) begin_at(first);
+      for (std::size_t load = first + 1; load < end; ++load) {
+        if (!is_few(std::max(begins.back(), first), load) && !is_few(load, end)) begin_at(load);
       }
-      groups.push_back(group);
-      here += own;
-      left -= own;
+      begin_at(end);
+    }
+    std::vector<Index>& groups = group_of_.emplace_back(size);
+    std::vector<double>& stands_for = stands_for_.emplace_back();
+    for (std::size_t g = 0; g < begins.size(); ++g) {
+      const std::size_t to = g + 1 < begins.size() ? begins[g + 1] : size;
+      std::fill(groups.begin() + static_cast<std::ptrdiff_t>(begins[g]),
+                groups.begin() + static_cast<std::ptrdiff_t>(to), static_cast<Index>(g));
+      stands_for.push_back(is_few(begins[g], to) ? least / 2 : 0);
     }
   }
 }
@@ -76,6 +109,13 @@ LoadProblem::LoadProblem(std::span<const Loads> students, std::span<const Loads>
     if (!patterns.contains(loads.pattern)) continue;
     for_each_load(loads.pattern.enrolled, last_period_of(loads.pattern), loads.courses,
                   [&](Id term, Id load) { observed_[begin(term) + groups_.of(term, load)] += loads.weight; });
+  }
+  for (Id term = 0; term < groups_.term_count(); ++term) {
+    auto own = observed_.segment(begin(term), groups_.group_count(term));
+    const double all = own.sum();
+    for (Index g = 0; g < own.size(); ++g)
+      own[g] = groups_.stands_for(term, g).value_or(own[g]);
+    if (own.sum() > 0) own *= all / own.sum();
   }
   for (const auto& [pattern, weight] : patterns) {
     std::map<std::vector<std::int32_t>, double> alike;
@@ -216,12 +256,7 @@ bool enough_for_loads(std::span<const Loads> students) {
 std::optional<LoadTilt> fit_load_tilt(std::span<const Loads> students, std::span<const Loads> draws, Id periods,
                                       const LoadFitSettings& settings) {
   if (!enough_for_loads(students) || draws.empty()) return std::nullopt;
-  std::vector<double> weights;
-  for (const Loads& loads : students)
-    weights.push_back(loads.weight);
-  const std::span<const double> counted =
-      settings.counted.empty() ? std::span<const double>(weights) : settings.counted;
-  const LoadProblem problem(students, draws, LoadGroups(students, counted, periods, settings.least));
+  const LoadProblem problem(students, draws, LoadGroups(students, draws, periods, settings.least, settings.counted));
   Vector at = Vector::Zero(problem.size()), best;
   double most = 0;
   for (const double bend : bends) {
@@ -239,6 +274,7 @@ std::optional<LoadTilt> fit_load_tilt(std::span<const Loads> students, std::span
     const auto behind = problem.students().segment(begin, groups);
     auto own = best.segment(begin, groups);
     if (behind.sum() > 0) own.array() -= behind.dot(own) / behind.sum();
+    own = own.cwiseMax(-largest_log_factor).cwiseMin(largest_log_factor);
     for (Index g = 0; g < groups && settings.is_rounded; ++g)
       own[g] = rounded_to_error(own[g], 10 / std::sqrt(std::max(behind[g], 1.0)));  // its first digit, not its second
   }

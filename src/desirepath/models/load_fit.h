@@ -8,12 +8,14 @@
 
 namespace desirepath::inline models {
 
-/// Loads that share a factor, so that every factor rests on enough students: the group of each load, by term. Larger
-/// loads than any in the list are in the last group.
+/// Loads that share a factor: the group of each load, by term. Larger loads than any in the list are in the last group.
 class LoadGroups {
  public:
-  /// counted: what each student counts; `least` of them are behind every group, where a term has so many at all.
-  LoadGroups(std::span<const Loads> students, std::span<const double> counted, Id periods, double least);
+  /// What is behind a group: enough draws to normalise its factor; and where `least` is above 0, so many students, each
+  /// of whom counts what `counted` says. The first and the last group of a term may be of fewer: then it is not told
+  /// of how many, and they count as half of `least`.
+  LoadGroups(std::span<const Loads> students, std::span<const Loads> draws, Id periods, double least = 0,
+             std::span<const double> counted = {});
   Id term_count() const { return static_cast<Id>(group_of_.size()); }
   Index load_count(Id term) const { return std::ssize(group_of_[static_cast<std::size_t>(term)]); }
   Index group_count(Id term) const { return group_of_[static_cast<std::size_t>(term)].back() + 1; }
@@ -21,9 +23,15 @@ class LoadGroups {
     const std::vector<Index>& groups = group_of_[static_cast<std::size_t>(term)];
     return groups[static_cast<std::size_t>(std::min(courses, std::ssize(groups) - 1))];
   }
+  /// Students a group counts as, where they are too few to be told of.
+  std::optional<double> stands_for(Id term, Index group) const {
+    const double own = stands_for_[static_cast<std::size_t>(term)][static_cast<std::size_t>(group)];
+    return own > 0 ? std::optional(own) : std::nullopt;
+  }
 
  private:
   std::vector<std::vector<Index>> group_of_;
+  std::vector<std::vector<double>> stands_for_;
 };
 
 /// The likelihood of loads as a function of the logs of the factors, group by group, term by term.
@@ -72,8 +80,8 @@ class LoadProblem {
 };
 
 struct LoadFitSettings {
-  double least = 10;                     // students behind every factor
-  std::span<const double> counted = {};  // what each student counts towards that; empty: the weight
+  double least = 0;                      // students behind every factor, where the model is to be handed out
+  std::span<const double> counted = {};  // what each student counts towards that; empty: one
   bool is_rounded = false;               // factors to as many digits as their standard error bears
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double share_within_bound = 0.999;  // of the draws
 constexpr Id most_periods = 30;               // that a PeriodSet holds; hidden trees have fewer
-constexpr double largest_log_factor = 100;
+constexpr double most_log_factor = 100;
 constexpr std::int64_t most_loads = 10'000;
 
 }  // namespace
@@ -122,7 +122,7 @@ LoadTilt LoadTilt::load(const ArchiveReader& archive, Id periods) {
   require(std::ranges::all_of(sizes, [](std::int32_t size) { return size > 0 && size <= most_loads; }));
   const Vector all = archive.read_vector("load.factors");
   require(all.size() == std::accumulate(sizes.begin(), sizes.end(), Index{0}));
-  require(all.cwiseAbs().maxCoeff() <= largest_log_factor);
+  require(all.cwiseAbs().maxCoeff() <= most_log_factor);
   std::vector<Vector> factors;
   Index begin = 0;
   for (const std::int32_t size : sizes) {

@@ -224,9 +224,9 @@ std::unique_ptr<Model> with_published_loads(std::unique_ptr<Model> model, const 
   const EvidenceBatch evidence = EvidenceBatch::of(students);
   const auto column = task.options.values().find("weights");
   const std::string weights = column == task.options.values().end() ? "" : setting_text(column->second);
-  std::vector<double> counted = counted_students(students, task.options);
-  if (counted.empty()) counted.assign(static_cast<std::size_t>(students.student_count()), 1);
-  const LoadStudents loads{evidence, weights.empty() ? std::vector<double>() : student_weights(students, weights),
+  const std::vector<double> counted = counted_students(students, task.options);
+  const LoadStudents loads{evidence,
+                           weights.empty() ? std::vector<double>() : student_weights(students, weights),
                            {least, counted, /*is_rounded=*/true}};
   return offered<TiltsLoads>(*model)->tilted(loads, RandomStream(task.options.seed).child("published load"),
                                              task.context.executor);

@@ -133,7 +133,8 @@ WeighedTerms weighed_terms(const Model& model, const PlanTask& task, const Execu
   if (model.likelihood_kinds().front() == LikelihoodKind::mass)
     likelihood = with_marginals.log_likelihood(weighed.evidence, LikelihoodKind::mass, executor);
   const bool is_exact = likelihood.value.size() > 0 && likelihood.is_exact();
-  const double before = is_exact ? with_marginals.log_likelihood(task.known, LikelihoodKind::mass, executor).value(0, 0) : 0;
+  const double before =
+      is_exact ? with_marginals.log_likelihood(task.known, LikelihoodKind::mass, executor).value(0, 0) : 0;
   for (Index i = 0; i < weighed.weight.size(); ++i) {
     const GoalTerm& term = terms[static_cast<std::size_t>(i)];
     weighed.weight[i] = term.sign * (is_exact ? std::exp(likelihood.value(i, 0) - before)
