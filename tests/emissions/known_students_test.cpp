@@ -101,9 +101,8 @@ std::vector<KnownWorld> all_worlds(const HiddenChain& model) {
               for (Id i = 0; i < nodes; ++i) {
                 const Id own = z[static_cast<std::size_t>(i)], parent = p.parents[static_cast<std::size_t>(i)];
                 product *= parent < 0 ? p.initial[own] : p.transition(i * h + z[static_cast<std::size_t>(parent)], own);
-                product *= i < courses
-                               ? of_course(p, i, own, world, last)
-                               : p.timing(i * h + own, world.values[static_cast<std::size_t>(i - courses)]);
+                product *= i < courses ? of_course(p, i, own, world, last)
+                                       : p.timing(i * h + own, world.values[static_cast<std::size_t>(i - courses)]);
               }
               sum += product;
             }
@@ -346,7 +345,8 @@ TEST_P(KnownStudents, LoadsThatAreKnownSayWhoLeaves) {
     const double all = tilted[0] + tilted[1] + tilted[2];
     EXPECT_NEAR(scores[s], std::log(all), 1e-10) << s;
     for (Id d = 0; d < periods; ++d)
-      EXPECT_NEAR(found(s, chain_.schema().trait_bit(departure_at, d)), tilted[static_cast<std::size_t>(d)] / all, 1e-10)
+      EXPECT_NEAR(found(s, chain_.schema().trait_bit(departure_at, d)), tilted[static_cast<std::size_t>(d)] / all,
+                  1e-10)
           << s;
     for (Id bit = 0; bit < courses * periods; ++bit) {
       const Id t = bit / courses;
@@ -355,8 +355,8 @@ TEST_P(KnownStudents, LoadsThatAreKnownSayWhoLeaves) {
         enrolled_tilted += tilted[static_cast<std::size_t>(d)] / all;
         enrolled_by_trees += by_trees[static_cast<std::size_t>(d)];
       }
-      const double taken = probability_of(
-          s, [&](const KnownWorld& world) { return bool{world.taken[static_cast<std::size_t>(bit)]}; });
+      const double taken =
+          probability_of(s, [&](const KnownWorld& world) { return bool{world.taken[static_cast<std::size_t>(bit)]}; });
       const double expected = enrolled_by_trees > 0 ? enrolled_tilted * taken / enrolled_by_trees : 0;
       EXPECT_NEAR(found(s, bit), expected, 1e-10) << s << " " << bit;
     }
@@ -365,10 +365,11 @@ TEST_P(KnownStudents, LoadsThatAreKnownSayWhoLeaves) {
       for (Id d = 0; d < periods; ++d) {
         const auto at = static_cast<std::size_t>(d);
         if (!(by_trees[at] > 0)) continue;
-        expected += tilted[at] / all *
-                    probability_of(s, [&](const KnownWorld& world) {
-                      return world.values[departure_at] == d && world.values[2] == v;
-                    }) / by_trees[at];
+        expected +=
+            tilted[at] / all *
+            probability_of(
+                s, [&](const KnownWorld& world) { return world.values[departure_at] == d && world.values[2] == v; }) /
+            by_trees[at];
       }
       EXPECT_NEAR(found(s, chain_.schema().trait_bit(2, v)), expected, 1e-9) << s;
     }
@@ -414,9 +415,9 @@ TEST(TreesOfKnownStudents, ClimbAsTheTextbookDoes) {
     ASSERT_EQ(dense.shape(), shape);
     double before = -infinity;
     for (int iteration = 0; iteration < 12; ++iteration) {
-      const double found =
-          emission->score(pool.rows, LikelihoodKind::mass, Precision::quick, executor).log_likelihood.col(0).dot(
-              responsibilities.col(0));
+      const double found = emission->score(pool.rows, LikelihoodKind::mass, Precision::quick, executor)
+                               .log_likelihood.col(0)
+                               .dot(responsibilities.col(0));
       double expected = 0;
       HiddenTreeCounts counts(dense.nodes(), states, years, dense.timing.cols());
       for (std::int64_t row = 0; row < pool.rows.row_count(); ++row) {
@@ -501,8 +502,7 @@ TEST(TreesOfKnownStudents, KnowWhoLeavesAndWhoGraduates) {
   }
   const std::vector<Id> asked = {schema.trait_bit(last, 0), schema.trait_bit(home, 1),
                                  schema.trait_bit(graduated_at, 1)};
-  const RowMatrix found =
-      fit.model->marginals(bare.with_traits(schema.traits(), known), asked, Executor(2)).value;
+  const RowMatrix found = fit.model->marginals(bare.with_traits(schema.traits(), known), asked, Executor(2)).value;
   EXPECT_LT(found(0, 0), 0.2);
   EXPECT_GT(found(1, 0), 0.75);
   EXPECT_LT(found(0, 1), 0.1);
@@ -524,7 +524,7 @@ TEST(TreesOfKnownStudents, KnowWhoLeavesAndWhoGraduates) {
     both += leaves && commutes ? 1 : 0;
     EXPECT_EQ(drawn.possible(s, schema.traits()[static_cast<std::size_t>(last)]) == 1U, leaves);
   }
-  EXPECT_NEAR(left / 4000, 0.42, 0.03);     // 0.4 * 0.9 + 0.6 * 0.1
+  EXPECT_NEAR(left / 4000, 0.42, 0.03);  // 0.4 * 0.9 + 0.6 * 0.1
   EXPECT_NEAR(commute / 4000, 0.4, 0.03);
   EXPECT_NEAR(both / 4000, 0.36, 0.03);
 }

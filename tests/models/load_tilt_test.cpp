@@ -35,8 +35,8 @@ struct Tilted {
       : chain(test::random_chain("hct", truth(), courses, periods, 2, leaves, RandomStream(seed))),
         worlds(test::enumerate_worlds(chain, truth())) {
     RandomStream stream = RandomStream(seed).child("factors");
-    // Of periods 1 to 3, of students enrolled in two and in three, and of those who leave after the first and the second;
-    // the last holds for all larger loads.
+    // Of periods 1 to 3, of students enrolled in two and in three, and of those who leave after the first and the
+    // second; the last holds for all larger loads.
     for (const Index size : {3, 4, 4, 7, 8, 3, 4}) {
       Vector& own = factors.emplace_back(size);
       for (double& factor : own)
@@ -289,14 +289,14 @@ TEST(TiltOfLoads, DamagedFilesAreRefused) {
         offered<TiltsLoads>(*load_model(ArchiveReader::from_bytes(archive.bytes(), "whole")).model)->is_tilted());
   }
   refused(parts({1, 2, 1, 1, 1}, {0, 1, 2, 0, 0, 0}, {0, 1, 0}, {1}, {1}));                 // periods
-  refused(parts({1, 2, 0, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0}, {0, 1, 0}, {1}, {1}));              // no factor
+  refused(parts({1, 2, 0, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0}, {0, 1, 0}, {1}, {1}));        // no factor
   refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2}, {0, 1, 0}, {1}, {1}));                    // a factor is missing
-  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2000, 0, 0, 0, 0, 0}, {0, 1, 0}, {1}, {1}));        // too large
-  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, NAN, 2, 0, 0, 0, 0, 0}, {0, 1, 0}, {1}, {1}));         // no number
-  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {0, -1, 0}, {1}, {1}));          // a load below none
-  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {0, 1, 0}, {0}, {1}));           // a load after leaving
-  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {0, 1, 0}, {3}, {1}));           // no such period
-  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {0, 1, 0}, {1}, {0}));           // no weight
+  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2000, 0, 0, 0, 0, 0}, {0, 1, 0}, {1}, {1}));  // too large
+  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, NAN, 2, 0, 0, 0, 0, 0}, {0, 1, 0}, {1}, {1}));   // no number
+  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {0, -1, 0}, {1}, {1}));    // a load below none
+  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {0, 1, 0}, {0}, {1}));     // a load after leaving
+  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {0, 1, 0}, {3}, {1}));     // no such period
+  refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {0, 1, 0}, {1}, {0}));     // no weight
   refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {0, 1, 0, 0, 0, 0}, {1}, {1}));  // a draw too many
   refused(parts({1, 2, 1, 1, 1, 1, 1}, {0, 1, 2, 0, 0, 0, 0, 0}, {}, {}, {}));                    // no draws
 }
@@ -403,8 +403,8 @@ TEST(TiltOfLoads, SmoothFactorsDescribeOthersBetterThanTheModelDoes) {
   for (const Loads& loads : others.students) {
     if (std::popcount(loads.pattern.last) > 1) continue;
     const Id last = static_cast<Id>(std::bit_width(loads.pattern.last)) - 1;
-    gain +=
-        tilt->log_product(loads.pattern.enrolled, last, loads.courses) - tilt->log_normaliser(loads.pattern.enrolled, last);
+    gain += tilt->log_product(loads.pattern.enrolled, last, loads.courses) -
+            tilt->log_normaliser(loads.pattern.enrolled, last);
   }
   EXPECT_GT(gain / 350, 0.3);
 }

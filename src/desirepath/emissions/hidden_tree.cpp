@@ -307,8 +307,7 @@ std::unique_ptr<Emission> HiddenTreeEmission::joined(std::span<const std::shared
   std::vector<std::shared_ptr<const HiddenTree>> trees;
   for (const auto& emission : all) {
     const auto* other = dynamic_cast<const HiddenTreeEmission*>(emission.get());
-    if (other == nullptr || other->retakes_ != retakes_ || !other->fits(shape()))
-      return nullptr;
+    if (other == nullptr || other->retakes_ != retakes_ || !other->fits(shape())) return nullptr;
     trees.insert(trees.end(), other->trees_.begin(), other->trees_.end());
   }
   return std::make_unique<HiddenTreeEmission>(std::move(trees), retakes_);

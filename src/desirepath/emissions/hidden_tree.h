@@ -1,5 +1,5 @@
-// Hidden course trees as emissions: in each state a tree of hidden variables, one for each course and trait of students,
-// over the timings of courses and the values of traits.
+// Hidden course trees as emissions: in each state a tree of hidden variables, one for each course and trait of
+// students, over the timings of courses and the values of traits.
 //
 // Exact for any evidence, and nothing is Markov between the periods of a step: a course taken stays taken.
 // docs/models/hidden_tree.md.

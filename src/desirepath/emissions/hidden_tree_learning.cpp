@@ -253,7 +253,8 @@ std::unique_ptr<LeftOut> HiddenTreeLearner::leave_out(const StepRows& rows, Stat
 }
 
 double HiddenTreeLearner::memory_estimate(Id, Id states, int) const {
-  const double h = options_.states_for(infinity), links = 8.0 * (shape_.courses + shape_.trait_count()) * h * std::ceil(h / 8) * 8;
+  const double h = options_.states_for(infinity),
+               links = 8.0 * (shape_.courses + shape_.trait_count()) * h * std::ceil(h / 8) * 8;
   // The tree both ways round, old and new; sums side by side; a little for messages.
   return (states * 6 + std::clamp(256.0 * 1024 * 1024 / links, 2.0, 16.0) + 3) * links;
 }

@@ -40,7 +40,9 @@ bool are_timings(const HiddenTreeParameters& p, const RowMatrix& timing) {
 std::optional<std::string> HiddenTreeParameters::fault() const {
   const Index count = nodes(), h = states();
   if (courses() < 1 || h < 1 || periods() < 1 || periods() > most_timing_periods) return "an empty hidden tree";
-  const auto is_trait_size = [](Id values_of_trait) { return values_of_trait >= 2 && values_of_trait <= most_node_values; };
+  const auto is_trait_size = [](Id values_of_trait) {
+    return values_of_trait >= 2 && values_of_trait <= most_node_values;
+  };
   const bool has_departure = departure >= 0 && departure < std::ssize(trait_values) &&
                              trait_values[static_cast<std::size_t>(departure)] == periods();
   if (!std::ranges::all_of(trait_values, is_trait_size) || (departure != -1 && !has_departure))

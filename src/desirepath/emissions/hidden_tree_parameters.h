@@ -1,5 +1,5 @@
-// A tree of hidden variables, one for each course and each trait of students: each course's timing and each trait's value
-// depends on its own, each hidden variable on its parent's (a hidden Chow-Liu tree over timings).
+// A tree of hidden variables, one for each course and each trait of students: each course's timing and each trait's
+// value depends on its own, each hidden variable on its parent's (a hidden Chow-Liu tree over timings).
 // docs/models/hidden_tree.md.
 #pragma once
 

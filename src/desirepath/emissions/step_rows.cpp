@@ -39,11 +39,7 @@ std::span<const ColumnEntry> StepRows::column(Id bit, std::int64_t first, std::i
 class StepRowsCollector {
  public:
   StepRowsCollector(const EvidenceBatch& evidence, std::span<const PeriodRange> steps, std::span<const Trait> traits)
-      : evidence_(evidence),
-        steps_(steps),
-        traits_(traits),
-        bits_(course_bits() + trait_bits()),
-        builder_(bits_) {
+      : evidence_(evidence), steps_(steps), traits_(traits), bits_(course_bits() + trait_bits()), builder_(bits_) {
     pool_.rows.patterns_.push_back({});  // everything known
     pattern_numbers_.emplace("", 0);
   }

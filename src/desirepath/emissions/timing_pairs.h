@@ -1,5 +1,5 @@
-// Mutual information between the first enrollments of courses, and with traits, counted in slabs: some courses with all later ones at a
-// time, so that sums stay small however many courses there are.
+// Mutual information between the first enrollments of courses, and with traits, counted in slabs: some courses with all
+// later ones at a time, so that sums stay small however many courses there are.
 #pragma once
 
 #include <span>

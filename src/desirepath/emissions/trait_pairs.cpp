@@ -36,7 +36,8 @@ Index TraitPairs::observation(Id trait, TimingCode possible) const {
 Statistics TraitPairs::count(const TimingRows& timings, std::span<const double> weights) const {
   const Id courses = shape_.courses, periods = shape_.periods, traits = shape_.trait_count();
   Statistics sums;
-  std::vector<RowMatrix> with_nodes;  // by trait: (course, first period) and never, then traits before it, by observation
+  std::vector<RowMatrix>
+      with_nodes;  // by trait: (course, first period) and never, then traits before it, by observation
   std::vector<Index> places = {Index{courses} * (periods + 1)};  // of the rows of each trait
   for (Id i = 0; i < traits; ++i)
     places.push_back(places.back() + observations(i));

@@ -84,7 +84,8 @@ Estimates HiddenChain::marginals(const EvidenceBatch& evidence, std::span<const 
                                  Conditioning conditioning) const {
   check_evidence(evidence);
   const Id courses = schema().course_count();
-  const bool inside = std::ranges::all_of(asked, [&](Id bit) { return bit >= 0 && bit < schema().bit_count() + trait_bits(layout_); });
+  const bool inside =
+      std::ranges::all_of(asked, [&](Id bit) { return bit >= 0 && bit < schema().bit_count() + trait_bits(layout_); });
   if (!inside) throw InputError("a bit outside the model is asked for");
   const ChainEvidence& data = cut_evidence(evidence, layout_);
   const std::vector<RowScores> scores = answer_scores(data, executor);

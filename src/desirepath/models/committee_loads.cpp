@@ -145,7 +145,8 @@ Estimates tilted_log_likelihood(const HiddenChain& chain, const LoadTilt& tilt, 
   std::vector<std::int64_t> in_part;
   for (std::int64_t s = 0; s < evidence.student_count(); ++s) {
     const KnownLoads& own = loads.emplace_back(reader.read(evidence, s));
-    if (std::isfinite(result.value(s, 0)) && own.enrolled != 0 && own.last != 0 && !own.is_whole()) in_part.push_back(s);
+    if (std::isfinite(result.value(s, 0)) && own.enrolled != 0 && own.last != 0 && !own.is_whole())
+      in_part.push_back(s);
   }
   // The factors are averaged over the last periods there may be, by how likely each is given the evidence.
   const RowMatrix of_trees = result.value;

@@ -36,8 +36,8 @@ EvidenceBatch copied_students(const EvidenceBatch& evidence, std::span<const std
 struct LastPeriods {
   std::int64_t student = 0;
   KnownLoads loads;
-  std::vector<Id> last;            // that there may be, ascending
-  std::vector<double> until;       // P(the last period is at most this one given the evidence) by the trees; 1 at the end
+  std::vector<Id> last;       // that there may be, ascending
+  std::vector<double> until;  // P(the last period is at most this one given the evidence) by the trees; 1 at the end
   std::vector<double> log_weight;  // log P(this one given the evidence) by the trees, and its factors over their mean
 };
 /// Of students whose evidence does not contradict itself and tells some load; log_likelihood: by the trees.

@@ -53,8 +53,9 @@ struct CommitteeSettings {
               .taking("COLUMN,...")
               .in("Model"),
           attributes);
-    visit(Setting("outcomes",
-                  "columns known later that it also learns, or conditions on columns, such as graduated=degree is not null")
+    visit(Setting(
+              "outcomes",
+              "columns known later that it also learns, or conditions on columns, such as graduated=degree is not null")
               .taking("COLUMN,...")
               .in("Model"),
           outcomes);

@@ -88,7 +88,9 @@ Estimates tilted_marginals(const HiddenChain& chain, const LoadTilt& tilt, const
   std::vector<LastPeriods> students = weigh_last_periods(chain, tilt, evidence, kind, log_likelihood, executor);
   std::erase_if(students, [](const LastPeriods& own) { return own.last.size() < 2; });
   const Id departure_bit = schema.trait_bit(static_cast<Id>(departure - schema.traits().begin()), 0);
-  const auto is_departure = [&](Id bit) { return bit >= departure_bit && bit < departure_bit + departure->value_count(); };
+  const auto is_departure = [&](Id bit) {
+    return bit >= departure_bit && bit < departure_bit + departure->value_count();
+  };
   // Of other traits, what each last period says of them.
   std::vector<Id> other_traits;
   std::vector<Index> other_columns;

@@ -57,7 +57,8 @@ LoadGroups::LoadGroups(std::span<const Loads> students, std::span<const Loads> d
   for (const auto& [pattern, weight] : usual_patterns(students)) {
     for (const Loads& draw : draws) {
       if ((draw.pattern.last & pattern.last) == 0) continue;
-      for_each_load(pattern.enrolled, last_period_of(pattern), draw.courses, [&](Id term, Id load) { at(term, load).draws += 1; });
+      for_each_load(pattern.enrolled, last_period_of(pattern), draw.courses,
+                    [&](Id term, Id load) { at(term, load).draws += 1; });
     }
   }
   for (const std::vector<Behind>& own : loads) {

@@ -9,7 +9,6 @@
 #include "desirepath/core/setting_name.h"
 #include "desirepath/core/text.h"
 #include "desirepath/disclosure/disclosure.h"
-#include "desirepath/models/tilts_loads.h"
 #include "desirepath/models/year_spread.h"
 #include "desirepath/queries/enrollment_chances.h"
 #include "desirepath/queries/evidence_settings.h"
