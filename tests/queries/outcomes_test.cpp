@@ -367,8 +367,9 @@ TEST_F(OutcomesOfStudents, TotalsAddUpWhatIsExpectedOfEach) {
          (row["period"].is_null() ? "" : row["period"].get<std::string>())] += row["probability"].get<double>();
   SettingValues total = each;
   total["total"] = true;
+  total["period"] = Texts{"3"};  // hardly anybody leaves after the second, which both periods together would tell
   const auto json = ask("infer", total);
-  ASSERT_EQ(json["outcomes"].size(), 4U);
+  ASSERT_EQ(json["outcomes"].size(), 3U);
   for (const auto& row : json["outcomes"]) {
     const double expected = row["expected"].get<double>();
     EXPECT_NEAR(expected,

@@ -11,6 +11,8 @@ namespace desirepath::inline queries {
 
 namespace {
 
+constexpr double certain_beyond = 1e-12;
+
 std::optional<Id> departure_of(const Schema& schema) {
   const auto found = std::ranges::find(schema.traits(), TraitKind::departure, &Trait::kind);
   if (found == schema.traits().end()) return std::nullopt;
@@ -27,7 +29,9 @@ RowMatrix enrolled_by_departure(const Model& model, const EvidenceBatch& evidenc
   const RowMatrix share = model.marginals(evidence, last, executor).value;
   RowMatrix enrolled = RowMatrix::Zero(evidence.student_count(), std::ssize(periods));
   for (std::size_t i = 0; i < periods.size(); ++i)
-    enrolled.col(static_cast<Index>(i)) = share.rightCols(share.cols() - periods[i]).rowwise().sum().cwiseMin(1.0);
+    enrolled.col(static_cast<Index>(i)) = share.rightCols(share.cols() - periods[i]).rowwise().sum();
+  // What is certain is so beside rounding, too: nobody is expected to be missing.
+  enrolled = enrolled.unaryExpr([](double chance) { return chance > 1 - certain_beyond ? 1.0 : chance; });
   return enrolled;
 }
 
