@@ -27,6 +27,8 @@ constexpr std::array<Id, 3> states_tried = {16, 8, 32};
 constexpr int fewest_iterations = 5;
 /// What every part costs beside its iterations.
 constexpr int passes_beside = 2;
+/// A pass takes so much for each hidden value beside what it takes for each pair of them, as learners estimate it.
+constexpr double beside_states = 30;
 /// Past the usual limit: iterations at a time, how many at most, and what they must gain, in nats per judge.
 constexpr int more_iterations = 100, most_with_more = 1000;
 constexpr double worthwhile_gain = 0.01;
@@ -219,7 +221,7 @@ int CommitteeTrial::first_round(std::span<const TrialValues> others) const {
 }
 
 double CommitteeTrial::work_of(const TrialValues& values, int iterations) const {
-  return task_.share * iterations * values.tree_states * values.tree_states;
+  return task_.share * iterations * values.tree_states * (values.tree_states + beside_states);
 }
 
 double CommitteeTrial::mean(const Vector& scores) const {

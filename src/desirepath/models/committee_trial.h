@@ -68,8 +68,7 @@ class CommitteeTrial {
   int iterations() const { return iterations_; }
   /// Nothing where there was only one to choose from.
   std::optional<TrialReport> report() const;
-  /// Products of iterations, students and squared hidden values, of the trial and of a committee with the usual values;
-  /// a share of all students.
+  /// Iterations times what one takes, of the trial and of a committee with the usual values.
   double work() const { return work_; }
   double committee_work() const { return committee_work_; }
 
