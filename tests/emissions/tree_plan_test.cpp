@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "support/example_cohorts.h"
 #include "support/support.h"
 #include "support/textbook_hidden_tree.h"
 

@@ -38,6 +38,7 @@ struct LastPeriods {
   KnownLoads loads;
   std::vector<Id> last;       // that there may be, ascending
   std::vector<double> until;  // P(the last period is at most this one given the evidence) by the trees; 1 at the end
+  std::vector<double> log_share;   // log P(this one given the evidence) as the load of the latest known period has it
   std::vector<double> log_weight;  // log P(this one given the evidence) by the trees, and its factors over their mean
 };
 /// Of students whose evidence does not contradict itself and tells some load; log_likelihood: by the trees.

@@ -45,7 +45,7 @@ std::vector<LastPeriods> weigh_last_periods(const HiddenChain& chain, const Load
   std::vector<std::int64_t> undecided;
   std::vector<Id> last;
   for (std::int64_t s = 0; s < evidence.student_count(); ++s) {
-    LastPeriods own{s, reader.read(evidence, s), {}, {}, {}};
+    LastPeriods own{s, reader.read(evidence, s), {}, {}, {}, {}};
     const bool counts = std::isfinite(log_likelihood(s, 0)) && own.loads.enrolled != 0 && own.loads.last != 0;
     if (!counts || !own.loads.is_whole()) continue;
     for (Id d = 0; d <= latest(own.loads.last); ++d) {
@@ -68,10 +68,12 @@ std::vector<LastPeriods> weigh_last_periods(const HiddenChain& chain, const Load
       const double now =
           is_latest ? 1 : std::clamp(std::exp(until[next++] - log_likelihood(own.student, 0)), before, 1.0);
       own.until.push_back(now);
-      own.log_weight.push_back(now > before ? std::log(now - before) +
-                                                  tilt.log_product(own.loads.enrolled, d, own.loads.courses) -
-                                                  tilt.log_normaliser(own.loads.enrolled, d)
-                                            : -infinity);
+      const double log_by_trees = now > before ? std::log(now - before) : -infinity;
+      const Id seen = latest(own.loads.enrolled);
+      own.log_share.push_back(log_by_trees +
+                              tilt.log_load_ratio(seen, d, own.loads.courses[static_cast<std::size_t>(seen)]));
+      own.log_weight.push_back(log_by_trees + tilt.log_product(own.loads.enrolled, d, own.loads.courses) -
+                               tilt.log_normaliser(own.loads.enrolled, d));
       before = now;
     }
   }
@@ -114,10 +116,10 @@ Estimates tilted_marginals(const HiddenChain& chain, const LoadTilt& tilt, const
   }
   Index row = 0;
   for (const LastPeriods& own : students) {
-    const double all = log_sum_exp(own.log_weight);
+    const double all = log_sum_exp(own.log_share);
     std::vector<double> share;  // tilted
-    for (const double log_weight : own.log_weight)
-      share.push_back(std::exp(log_weight - all));
+    for (const double log_share : own.log_share)
+      share.push_back(std::exp(log_share - all));
     for (std::size_t i = 0; i < asked.size(); ++i) {
       double& answer = untilted.value(own.student, static_cast<Index>(i));
       if (is_departure(asked[i])) {

@@ -197,12 +197,14 @@ LoadProblem::Slope LoadProblem::slope(const Vector& log_factors) const {
   return slope;
 }
 
-Matrix LoadProblem::penalty(double bend) const {
+Matrix LoadProblem::penalty(double bend, double of_leavers) const {
   Matrix result = shift_ridge * Matrix::Identity(size(), size());
+  const Id periods = (groups_.term_count() + 2) / 3;
   for (Id term = 0; term < groups_.term_count(); ++term) {
+    const double own = term < 2 * periods - 1 ? bend : of_leavers;
     for (Index g = begin(term) + 1; g + 1 < begin(term) + groups_.group_count(term); ++g) {
       const Eigen::Vector3d difference(1, -2, 1);
-      result.block<3, 3>(g - 1, g - 1) += bend * difference * difference.transpose();
+      result.block<3, 3>(g - 1, g - 1) += own * difference * difference.transpose();
     }
   }
   return result;
@@ -259,16 +261,23 @@ std::optional<LoadTilt> fit_load_tilt(std::span<const Loads> students, std::span
   if (!enough_for_loads(students) || draws.empty()) return std::nullopt;
   const LoadProblem problem(students, draws, LoadGroups(students, draws, periods, settings.least, settings.counted));
   Vector at = Vector::Zero(problem.size()), best;
-  double most = 0;
-  for (const double bend : bends) {
-    const Matrix penalty = problem.penalty(bend);
+  double most = 0, best_bend = 0;
+  const auto attempt = [&](double bend, double of_leavers) {
+    const Matrix penalty = problem.penalty(bend, of_leavers);
     at = problem.climb(penalty, std::move(at));
     const double gain = problem.expected_gain(at, penalty);
-    if (gain <= most) continue;
+    if (gain <= most) return;
     most = gain;
     best = at;
-  }
+    best_bend = bend;
+  };
+  // Leavers are few, and what is smooth enough for all students would follow every one of them.
+  for (const double bend : bends)
+    attempt(bend, bends.front());
   if (best.size() == 0) return std::nullopt;
+  at = best;
+  for (const double of_leavers : std::span(bends).subspan(1))
+    attempt(best_bend, of_leavers);
   for (Id term = 0; term < load_term_count(periods); ++term) {
     // The mean over the students is 0, so that nothing depends on a constant that cancels.
     const Index begin = problem.begin(term), groups = problem.groups().group_count(term);

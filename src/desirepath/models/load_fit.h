@@ -49,7 +49,9 @@ class LoadProblem {
   double log_likelihood(const Vector& log_factors) const;
   Slope slope(const Vector& log_factors) const;
   /// Minus half of the quadratic form of this is added to the log-likelihood: second differences, times `bend`.
-  Matrix penalty(double bend) const;
+  Matrix penalty(double bend) const { return penalty(bend, bend); }
+  /// The same with another `bend` for the loads of leavers, who are fewer.
+  Matrix penalty(double bend, double of_leavers) const;
   /// The best factors, found from these.
   Vector climb(const Matrix& penalty, Vector from) const;
   /// What a fit gains for students like these who were not part of it: the log-likelihood less the number of effective

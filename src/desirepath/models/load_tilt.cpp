@@ -12,6 +12,7 @@ namespace desirepath::inline models {
 
 namespace {
 
+constexpr double few_of_draws = 0.001;        // added to the share of a load
 constexpr double share_within_bound = 0.999;  // of the draws
 constexpr Id most_periods = 30;               // that a PeriodSet holds; hidden trees have fewer
 constexpr double most_log_factor = 100;
@@ -65,6 +66,33 @@ double LoadTilt::log_normaliser(PeriodSet enrolled, Id last) const {
   // Otherwise nobody leaves then, under this model, and there is nothing to normalise.
   if (weight > 0) found->second = log_sum_exp(logs) - std::log(weight);
   return found->second;
+}
+
+double LoadTilt::log_load_ratio(Id period, Id last, Id courses) const {
+  const double log_normaliser_of_all = log_normaliser(periods_until(last), last);
+  const std::lock_guard lock(normalisers_->mutex);
+  const auto [found, is_new] = normalisers_->ratios.try_emplace({period, last});
+  Vector& ratios = found->second;
+  if (is_new) {
+    Id most = 0;
+    for (const Loads& draw : draws_)
+      most = std::max(most, draw.courses[static_cast<std::size_t>(period)]);
+    Vector tilted = Vector::Zero(most + 1), by_trees = tilted;
+    for (const Loads& draw : draws_) {
+      if (!has_period(draw.pattern.last, last)) continue;
+      const Id load = draw.courses[static_cast<std::size_t>(period)];
+      by_trees[load] += draw.weight;
+      tilted[load] +=
+          draw.weight * std::exp(log_product(periods_until(last), last, draw.courses) - log_normaliser_of_all);
+    }
+    // Loads of hardly any draw say nothing.
+    const double few = few_of_draws * by_trees.sum();
+    if (few > 0)
+      ratios = ((tilted.array() + few) / (by_trees.array() + few)).log();
+    else
+      ratios = Vector::Zero(1);
+  }
+  return ratios[std::min<Index>(courses, ratios.size() - 1)];
 }
 
 double LoadTilt::log_weight_bound(PeriodSet known, PeriodSet enrolled, PeriodSet last) const {

@@ -96,6 +96,9 @@ class LoadTilt {
   double log_product(PeriodSet enrolled, Id last, std::span<const Id> courses) const;
   /// log Z of students enrolled in these periods whose last period is this one.
   double log_normaliser(PeriodSet enrolled, Id last) const;
+  /// How much more often than by the trees a student whose last period is this one has this load in a period: log of
+  /// the ratio over the draws, all factors and all periods until the last one together.
+  double log_load_ratio(Id period, Id last, Id courses) const;
   /// log-weight of a draw that completes the loads of `known` periods to those of `enrolled` ones; the mean weight is
   /// about 1 for every last period.
   double log_completion_weight(PeriodSet known, PeriodSet enrolled, Id last, std::span<const Id> courses) const {
@@ -119,6 +122,7 @@ class LoadTilt {
   struct Normalisers {
     std::mutex mutex;
     std::map<std::pair<PeriodSet, Id>, double> known;
+    std::map<std::pair<Id, Id>, Vector> ratios;  // of a period and a last one, by load
   };
   std::shared_ptr<Normalisers> normalisers_ = std::make_shared<Normalisers>();
 };
