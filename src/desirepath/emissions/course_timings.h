@@ -104,7 +104,7 @@ class TimingRows {
   }
   /// By course and trait: the kind it has in the baseline of a group. Of traits a baseline knows nothing.
   std::span<const std::int32_t> baseline_kinds(std::size_t group) const {
-    const auto nodes = static_cast<std::size_t>(shape_.courses + shape_.trait_count());
+    const auto nodes = static_cast<std::size_t>(shape_.courses) + shape_.trait_values.size();
     return {baseline_kinds_.data() + group * nodes, nodes};
   }
 

@@ -111,10 +111,11 @@ std::vector<Loads> draw_loads(const HiddenChain& chain, std::int64_t count, cons
       }
       const RandomStream own = stream.child(static_cast<std::uint64_t>(last)).child(static_cast<std::uint64_t>(begin));
       const EvidenceBatch drawn = chain.complete(std::move(nothing).build(), own, executor);
-      for (std::int64_t s = 0; s < drawn.student_count(); ++s)
+      for (std::int64_t s = 0; s < drawn.student_count(); ++s) {
         loads.push_back({{periods_until(last), one_period(last)},
                          reader.read(drawn, s).courses,
                          share / static_cast<double>(each)});
+      }
     }
   }
   return loads;

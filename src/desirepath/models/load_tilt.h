@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "desirepath/core/archive.h"
@@ -36,7 +37,9 @@ constexpr PeriodSet periods_until(Id last) {
 struct LoadPattern {
   PeriodSet enrolled = 0;
   PeriodSet last = 0;
-  auto operator<=>(const LoadPattern&) const = default;
+  bool operator<(const LoadPattern& other) const {
+    return std::pair(enrolled, last) < std::pair(other.enrolled, other.last);
+  }
 };
 
 /// Of a student, or of a draw.
